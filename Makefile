@@ -1,0 +1,44 @@
+# `make demo` and `make test` set everything up by themselves: python3 and make are all they need.
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+
+.PHONY: help setup demo test check format architecture clean
+
+help:
+	@echo "make demo          run the worked examples and write demo/steps.html"
+	@echo "make test          all tests"
+	@echo "make check         lint, format, types, layers"
+	@echo "make format        mend what can be mended by itself"
+	@echo "make architecture  write ARCHITECTURE.md from the package"
+
+setup: $(READY)
+
+$(READY): pyproject.toml requirements.lock
+	@echo "setting up .venv (once; about a minute)"
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --quiet -c requirements.lock hatchling editables
+	@$(BIN)/python -m pip install --quiet -c requirements.lock --no-build-isolation -e ".[dev]"
+	@touch $(READY)
+
+demo: $(READY)
+	@$(BIN)/python -m tools.demo
+
+test: $(READY)
+	@$(BIN)/python -m pytest
+
+check: $(READY)
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-logo
+
+format: $(READY)
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+architecture: $(READY)
+	@$(BIN)/python -m tools.architecture
+
+clean:
+	rm -rf .venv demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

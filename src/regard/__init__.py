@@ -1,0 +1,50 @@
+"""The Transformer with nothing hidden: train it, run it fast, and look at every attention weight it used.
+
+The names below are the whole public API. Each is imported when it is first used, so `import regard` costs nothing and
+loads torch only when something needs it.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from regard.attention import Statistics, Steps, attend, received, rollout, tile
+    from regard.errors import RegardError
+    from regard.lens.worked import Report, Sheet, check, steps
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "RegardError",
+    "Report",
+    "Sheet",
+    "Statistics",
+    "Steps",
+    "attend",
+    "check",
+    "received",
+    "rollout",
+    "steps",
+    "tile",
+]
+
+_ROOMS = {
+    "regard.attention": ("Statistics", "Steps", "attend", "received", "rollout", "tile"),
+    "regard.errors": ("RegardError",),
+    "regard.lens.worked": ("Report", "Sheet", "check", "steps"),
+}
+_HOME = {name: room for room, names in _ROOMS.items() for name in names}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module 'regard' has no attribute {name!r}; it has {', '.join(__all__)}")
+    value = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

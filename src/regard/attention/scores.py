@@ -1,0 +1,137 @@
+"""The score of every cell, one block at a time, so that queries x keys never exists as a whole.
+
+    s = scale * q.k;  s = softcap * tanh(s / softcap);  s = s + bias;  hidden cells are -inf
+
+Everything that passes over the scores (the tiled forward and backward, received, tile) does so through `Scores`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from regard.attention.masks import Sight, cut
+
+NOWHERE = float("-inf")
+HALVES = (torch.float16, torch.bfloat16)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What turns q.k into a score, apart from the tensors that can be trained."""
+
+    scale: float
+    softcap: float | None
+    sight: Sight
+
+
+@dataclass(frozen=True)
+class Scores:
+    """All that the scores are made from, query heads grouped by the key head that serves them."""
+
+    rule: Rule
+    query_BJGQD: Tensor
+    key_BJKD: Tensor
+    terms: tuple[Tensor, ...] = ()  # bias and additive masks, rank (B..., J, G, Q, K), sizes 1 where they broadcast
+    sinks_JG: Tensor | None = None
+
+    @property
+    def heads(self) -> int:
+        """How many maps there are in all: batch x query heads."""
+        return max(1, self.query_BJGQD.shape[:-2].numel())
+
+    @property
+    def cells(self) -> int:
+        return self.query_BJGQD.shape[:-1].numel() * self.key_BJKD.shape[-2]
+
+    @property
+    def device(self) -> torch.device:
+        return self.query_BJGQD.device
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """The widest of query's and key's."""
+        return torch.promote_types(self.query_BJGQD.dtype, self.key_BJKD.dtype)
+
+    def to(self, dtype: torch.dtype) -> Scores:
+        """In another dtype, but for terms beside half-precision queries: those keep their own."""
+        terms = self.terms if dtype in HALVES else tuple(narrow(term, dtype) for term in self.terms)
+        sinks = None if self.sinks_JG is None else self.sinks_JG.to(dtype)
+        return Scores(self.rule, self.query_BJGQD.to(dtype), self.key_BJKD.to(dtype), terms, sinks)
+
+    def row_blocks(self) -> Iterator[slice]:
+        """Every row once; one empty block when there are none, so that results still get their shape."""
+        queries = self.rule.sight.queries
+        yield from blocks(slice(0, queries), block_shape(self)[0]) if queries else [slice(0, 0)]
+
+    def column_blocks(self, rows: slice) -> Iterator[slice]:
+        """The blocks of keys that these rows may see by their band."""
+        yield from blocks(self.rule.sight.span(rows), block_shape(self)[1])
+
+    def added(self, rows: slice, columns: slice) -> Tensor | None:
+        """Bias and additive masks of a block, summed, broadcastable to it."""
+        parts = [cut(term, rows, columns) for term in self.terms]
+        return sum(parts[1:], start=parts[0]) if parts else None
+
+    def visible(self, rows: slice, columns: slice) -> Tensor | None:
+        """Where this block may look, broadcastable to it: False by band, by mask, or where -inf is added."""
+        return both(self.rule.sight.block(rows, columns, self.device), self.shown(rows, columns))
+
+    def shown(self, rows: slice, columns: slice) -> Tensor | None:
+        """What the additive terms alone leave visible."""
+        added = self.added(rows, columns)
+        return None if added is None else added != NOWHERE
+
+    def capped(self, rows: slice, columns: slice) -> Tensor:
+        """scale * q.k, softcapped: the part of the score that q and k make."""
+        query_BJGQD = self.query_BJGQD[..., rows, :] * self.rule.scale
+        stacked = query_BJGQD.flatten(-3, -2) @ self.key_BJKD[..., columns, :].mT
+        scaled = stacked.unflatten(-2, query_BJGQD.shape[-3:-1])
+        softcap = self.rule.softcap
+        return scaled if softcap is None else (scaled / softcap).tanh_().mul_(softcap)
+
+    def block(self, rows: slice, columns: slice) -> tuple[Tensor, Tensor | None]:
+        """The final scores (..., J, G, rows, columns) of a block, -inf where hidden, and what is visible there."""
+        scores, added = self.capped(rows, columns), self.added(rows, columns)
+        visible = self.rule.sight.block(rows, columns, self.device)
+        if added is not None:
+            scores += added
+            visible = both(visible, added != NOWHERE)
+        return scores if visible is None else scores.masked_fill_(~visible, NOWHERE), visible
+
+    def weights(self, rows: slice, columns: slice, lse_BJGQ: Tensor) -> Tensor:
+        """The exact weights of a block: exp(s - lse); rows that look nowhere (lse -inf) are zeros."""
+        lse_BJG1 = lse_BJGQ[..., rows, None]
+        scores, _ = self.block(rows, columns)
+        return scores.sub_(lse_BJG1.masked_fill(lse_BJG1 == NOWHERE, 0.0)).exp_()
+
+
+def narrow(term: Tensor, dtype: torch.dtype) -> Tensor:
+    """A term in another dtype, where what was finite stays finite: only a true -inf hides a cell."""
+    if term.dtype != torch.float64 or dtype == torch.float64:
+        return term.to(dtype)
+    return torch.where(term == NOWHERE, term, term.clamp(min=torch.finfo(dtype).min)).to(dtype)
+
+
+def both(one: Tensor | None, other: Tensor | None) -> Tensor | None:
+    """What two masks show together; None shows everything."""
+    if one is None or other is None:
+        return other if one is None else one
+    return one & other
+
+
+def blocks(whole: slice, size: int) -> Iterator[slice]:
+    for start in range(whole.start, whole.stop, size):
+        yield slice(start, min(start + size, whole.stop))
+
+
+def block_shape(scores: Scores) -> tuple[int, int]:
+    """Rows and columns of a block: all heads of it together stay in a CPU's cache, or keep a GPU busy."""
+    on_cpu = scores.device.type == "cpu"
+    cells = max(256, (1 << 19 if on_cpu else 1 << 25) // scores.heads)
+    square = 1 << (cells.bit_length() - 1) // 2
+    rows = min(square, 256 if on_cpu else 2048)
+    return rows, cells // rows

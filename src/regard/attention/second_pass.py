@@ -1,0 +1,40 @@
+"""What the second passes (received, tile) start from: the scores as given, and the lse that makes them weights."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from regard.attention.inputs import ScoreOptions, read_scores
+from regard.attention.scores import Scores
+from regard.attention.statistics import Running
+from regard.errors import ShapeError
+
+
+def read_pass(query: Tensor, key: Tensor, lse: Tensor | None, options: ScoreOptions) -> tuple[Scores, Tensor]:
+    """The scores in float32 or wider, and lse grouped as (B..., J, G, Q)."""
+    scores = read_scores(query, key, options)
+    scores = scores.to(torch.promote_types(scores.dtype, torch.float32))
+    if lse is None:
+        return scores, lse_of(scores)
+    if not isinstance(lse, Tensor) or lse.shape != query.shape[:-1]:
+        given = tuple(lse.shape) if isinstance(lse, Tensor) else type(lse).__qualname__
+        raise ShapeError(
+            "lse must have one number for each row: (batch..., heads, queries)",
+            found=f"lse {given}, query {tuple(query.shape)}",
+            do="take it from attend(..., see='stats'), or leave it out and it is computed",
+        )
+    grouped = lse.to(scores.query_BJGQD.dtype).reshape(scores.query_BJGQD.shape[:-1])
+    return scores, grouped
+
+
+def lse_of(scores: Scores) -> Tensor:
+    """The log-sum-exp of every row, in one pass."""
+    parts = []
+    for rows in scores.row_blocks():
+        running = Running(scores, rows, full=False)
+        for columns in scores.column_blocks(rows):
+            running.add(columns)
+        running.finish()
+        parts.append(running.lse())
+    return torch.cat(parts, -1)

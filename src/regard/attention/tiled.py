@@ -1,0 +1,146 @@
+"""Attention in memory that grows with N, not N x N, on any device, with every option and with statistics.
+
+Forward: the online softmax over blocks of keys. Backward: the weights of each block are made again from q, k and the
+log-sum-exp of the rows, so nothing of size queries x keys is kept between the two.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from regard.attention.masks import cut
+from regard.attention.scores import NOWHERE, Rule, Scores
+from regard.attention.statistics import Running
+
+
+def tiled(scores: Scores, value_BJKV: Tensor, dropout: float = 0.0, *, full: bool) -> tuple[Tensor, ...]:
+    """The output, grouped by key head, then the fields of `Statistics`: all of them when `full`, else lse alone."""
+    seed = int(torch.randint(1 << 62, ())) if dropout else 0
+    plan = Plan(scores.rule, Dropout(dropout, seed), full)
+    trained = (scores.query_BJGQD, scores.key_BJKD, value_BJKV, scores.sinks_JG, *scores.terms)
+    outputs: tuple[Tensor, ...] = Tiled.apply(plan, *trained)  # type: ignore[no-untyped-call]
+    return outputs
+
+
+@dataclass(frozen=True)
+class Dropout:
+    """Dropout that can be drawn again: the same seed and order of blocks keep the same cells."""
+
+    rate: float
+    seed: int
+
+    def draws(self, device: torch.device) -> torch.Generator | None:
+        return torch.Generator(device).manual_seed(self.seed) if self.rate else None
+
+    def thin(self, block: Tensor, draws: torch.Generator | None) -> Tensor | None:
+        """The factor of each cell of a block, 0 or 1 / (1 - rate); None when nothing is dropped."""
+        if draws is None:
+            return None
+        kept = torch.rand(block.shape, generator=draws, device=block.device) >= self.rate
+        return kept.to(block.dtype).div_(1.0 - self.rate)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What the pass needs besides tensors."""
+
+    rule: Rule
+    dropout: Dropout
+    full: bool
+
+
+class Tiled(torch.autograd.Function):
+    """(plan, query, key, value, sinks, *terms) -> (output, lse, *statistics); gradients for every tensor given."""
+
+    @staticmethod
+    def forward(ctx: Any, plan: Plan, query: Tensor, key: Tensor, value: Tensor, *rest: Tensor | None) -> Any:
+        scores = Scores(plan.rule, query, key, terms=rest[1:], sinks_JG=rest[0])  # type: ignore[arg-type]
+        draws = plan.dropout.draws(scores.device)
+        output = query.new_empty(*query.shape[:-1], value.shape[-1])
+        kept: list[tuple[Tensor, ...]] = []
+        for rows in scores.row_blocks():
+            running = Running(scores, rows, plan.full)
+            mixed = query.new_zeros(*running.m.shape, value.shape[-1])
+            for columns in scores.column_blocks(rows):
+                exps, factor = running.add(columns)
+                thinned = plan.dropout.thin(exps, draws)
+                exps = exps if thinned is None else exps.mul_(thinned)
+                mixed = mixed * factor[..., None] + grouped(exps, value[..., columns, :])
+            mixed = mixed * running.finish()[..., None] / running.l[..., None]
+            output[..., rows, :] = mixed.masked_fill(running.empty[..., None], 0.0)
+            kept.append(running.statistics() if plan.full else (running.lse(),))
+        fields = [torch.cat(parts, -1) for parts in zip(*kept, strict=True)]
+        ctx.plan = plan
+        ctx.save_for_backward(query, key, value, output, fields[0], *rest)
+        ctx.mark_non_differentiable(*fields)
+        return output, *fields
+
+    @staticmethod
+    @once_differentiable  # type: ignore[untyped-decorator]
+    def backward(ctx: Any, grad_output: Tensor, *_: Tensor) -> Any:
+        query, key, value, output, lse, sinks, *terms = ctx.saved_tensors
+        scores = Scores(ctx.plan.rule, query, key, terms=tuple(terms), sinks_JG=sinks)
+        grads = Gradients.zero(scores, value, ctx.needs_input_grad[5:])
+        delta = (grad_output * output).sum(-1)  # sum over keys of weight * its gradient
+        draws = ctx.plan.dropout.draws(scores.device)
+        for rows in scores.row_blocks():
+            for columns in scores.column_blocks(rows):
+                weights = scores.weights(rows, columns, lse)
+                grad_weights = grouped(grad_output[..., rows, :], value[..., columns, :].mT)
+                thinned = ctx.plan.dropout.thin(weights, draws)
+                mixing = weights if thinned is None else weights * thinned
+                grad_weights = grad_weights if thinned is None else grad_weights.mul_(thinned)
+                grads.value[..., columns, :] += over_group(mixing, grad_output[..., rows, :])
+                grads.add_scores(scores, rows, columns, weights.mul_(grad_weights.sub_(delta[..., rows, None])))
+        return None, grads.query, grads.key, grads.value, sink_gradient(sinks, lse, delta), *grads.terms
+
+
+@dataclass
+class Gradients:
+    """Sums that the backward pass fills block by block."""
+
+    query: Tensor
+    key: Tensor
+    value: Tensor
+    terms: list[Tensor | None]
+
+    @classmethod
+    def zero(cls, scores: Scores, value: Tensor, wanted: tuple[bool, ...]) -> Gradients:
+        terms = [torch.zeros_like(term) if want else None for term, want in zip(scores.terms, wanted, strict=True)]
+        return cls(*map(torch.zeros_like, (scores.query_BJGQD, scores.key_BJKD, value)), terms)
+
+    def add_scores(self, scores: Scores, rows: slice, columns: slice, grad: Tensor) -> None:
+        """Send the gradient of a block of final scores back to bias, softcap, q and k."""
+        for term in self.terms:
+            if term is not None:
+                part = cut(term, rows, columns)
+                part += grad.sum_to_size(part.shape)
+        softcap = scores.rule.softcap
+        if softcap is not None:  # d/ds softcap * tanh(s / softcap) = 1 - tanh^2
+            grad = grad * (1.0 - (scores.capped(rows, columns) / softcap) ** 2)
+        grad = grad * scores.rule.scale
+        self.query[..., rows, :] += grouped(grad, scores.key_BJKD[..., columns, :])
+        self.key[..., columns, :] += over_group(grad, scores.query_BJGQD[..., rows, :])
+
+
+def grouped(left_BJGQX: Tensor, right_BJXY: Tensor) -> Tensor:
+    """left @ right for every query head of a group against the group's one key head."""
+    return (left_BJGQX.flatten(-3, -2) @ right_BJXY).unflatten(-2, left_BJGQX.shape[-3:-1])
+
+
+def over_group(cells_BJGQK: Tensor, rows_BJGQX: Tensor) -> Tensor:
+    """cells transposed @ rows, summed over the group: what the shared key head receives."""
+    return cells_BJGQK.flatten(-3, -2).mT @ rows_BJGQX.flatten(-3, -2)
+
+
+def sink_gradient(sinks_JG: Tensor | None, lse_BJGQ: Tensor, delta_BJGQ: Tensor) -> Tensor | None:
+    """A sink takes weight exp(sink - lse) from every row and gives no value back."""
+    if sinks_JG is None:
+        return None
+    weight = (sinks_JG[..., None] - lse_BJGQ).exp().masked_fill(lse_BJGQ == NOWHERE, 0.0)
+    return (-weight * delta_BJGQ).sum(-1).sum_to_size(sinks_JG.shape)
