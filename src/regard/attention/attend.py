@@ -103,7 +103,7 @@ def choose(scores: Scores, dropout: float) -> str:
 
 def by_steps(scores: Scores, value: Tensor, dropout: float) -> Tensor:
     scores, value = exactly(scores, value)
-    return stepped(scores, value, dropout).output.unflatten(-3, scores.query_BJGQD.shape[-4:-2])
+    return torch.unflatten(stepped(scores, value, dropout).output, -3, scores.query_BJGQD.shape[-4:-2])
 
 
 def by_tiles(scores: Scores, value: Tensor, dropout: float) -> Tensor:

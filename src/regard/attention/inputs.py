@@ -226,20 +226,20 @@ def read_sinks(sinks: Any, query: Tensor, key: Tensor) -> Tensor | None:
             found=f"query on {query.device}, sinks on {sinks.device}",
             do="move it: sinks.to(query.device)",
         )
-    return sinks.unflatten(0, (key.shape[-3], -1))
+    return torch.unflatten(sinks, 0, (key.shape[-3], -1))
 
 
 def group_heads(query_BHQD: Tensor, key: Tensor) -> Tensor:
     """(B..., H, Q, D) -> (B..., J, G, Q, D): each key head with the query heads it serves, as a view."""
     served = key.shape[-3]
-    return query_BHQD.unflatten(-3, (served, query_BHQD.shape[-3] // served))
+    return torch.unflatten(query_BHQD, -3, (served, query_BHQD.shape[-3] // served))
 
 
 def group_term(term: Tensor, query: Tensor, key: Tensor) -> Tensor:
     """A mask or bias of any rank, its head dim split like the query's, sizes 1 kept where it broadcasts."""
     term = term.reshape((1,) * (query.ndim - term.ndim) + term.shape)
     served, heads = key.shape[-3], query.shape[-3]
-    return term.unflatten(-3, (1, 1) if term.shape[-3] == 1 else (served, heads // served))
+    return torch.unflatten(term, -3, (1, 1) if term.shape[-3] == 1 else (served, heads // served))
 
 
 def show(tensor: Tensor) -> str:

@@ -89,7 +89,7 @@ class Scores:
         """scale * q.k, softcapped: the part of the score that q and k make."""
         query_BJGQD = self.query_BJGQD[..., rows, :] * self.rule.scale
         stacked = query_BJGQD.flatten(-3, -2) @ self.key_BJKD[..., columns, :].mT
-        scaled = stacked.unflatten(-2, query_BJGQD.shape[-3:-1])
+        scaled = torch.unflatten(stacked, -2, query_BJGQD.shape[-3:-1])
         softcap = self.rule.softcap
         return scaled if softcap is None else (scaled / softcap).tanh_().mul_(softcap)
 

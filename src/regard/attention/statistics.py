@@ -46,7 +46,10 @@ class Running:
     u: Tensor = field(init=False)
     distance: Tensor = field(init=False)
     top_key: Tensor = field(init=False)
+    top_score: Tensor = field(init=False)  # the largest score of a key: m may go on to a sink
+    position: Tensor = field(init=False)  # of each row among the keys
     own_score: Tensor = field(init=False)
+    first: Tensor = field(init=False)  # the key whose weight is first_weight
     first_score: Tensor = field(init=False)
     lit: Tensor = field(init=False)  # did the row see anything at all?
 
@@ -60,8 +63,8 @@ class Running:
             self.top_key = torch.full_like(query, -1, dtype=torch.int64)
             self.own_score, self.first_score = torch.full_like(query, NOWHERE), torch.full_like(query, NOWHERE)
             sight = self.scores.rule.sight
-            self._position = torch.arange(self.rows.start, self.rows.stop, device=query.device) + sight.offset
-            self._first = first_shown(self.scores, self.rows)
+            self.position = torch.arange(self.rows.start, self.rows.stop, device=query.device) + sight.offset
+            self.first = first_shown(self.scores, self.rows)
 
     def add(self, columns: slice) -> tuple[Tensor, Tensor]:
         """Take in one block of keys: exp(s - m) of the block, and the factor for everything summed before."""
@@ -94,28 +97,31 @@ class Running:
 
     def _pick(self, scores: Tensor, columns: slice) -> None:
         """Keep the raw scores of the two keys each row is asked about, when they are in this block."""
-        own = _at(scores, self._position - columns.start)
-        first = _at(scores, self._first - columns.start)
+        own = _at(scores, self.position - columns.start)
+        first = _at(scores, self.first - columns.start)
         self.own_score = torch.maximum(self.own_score, own)
         self.first_score = torch.maximum(self.first_score, first)
 
     def _distances(self, exps: Tensor, mass: Tensor, columns: slice) -> Tensor:
         """Sum of exp(s - m) * |position - key|; a block on one side of the diagonal needs no grid of distances."""
-        lead = self._position - columns.start
+        lead = self.position - columns.start
         width = columns.stop - columns.start
         within = torch.arange(width, device=exps.device, dtype=exps.dtype)
         offset = self.scores.rule.sight.offset
-        # Both sums below add positive terms only: counting from the near edge leaves nothing to cancel.
+        # Counting from the near edge adds positive terms only: there is nothing to cancel.
         if columns.stop - 1 <= self.rows.start + offset:
-            return (lead - width + 1) * mass + exps @ within.flip(0)
-        if columns.start >= self.rows.stop - 1 + offset:
-            return -lead * mass + exps @ within
-        return (exps * (lead[:, None] - within).abs()).sum(-1)
+            ahead, inner = lead - (width - 1), exps @ within.flip(0)
+        elif columns.start >= self.rows.stop - 1 + offset:
+            ahead, inner = -lead, exps @ within
+        else:
+            grid: Tensor = (lead[:, None] - within).abs()
+            return (exps * grid).sum(-1)
+        return torch.addcmul(inner, ahead.to(mass.dtype), mass)
 
     def finish(self) -> Tensor:
         """Let the sinks join; afterwards l is never 0 but where a row saw nothing. Gives exp(m - new m)."""
         sinks_JG = self.scores.sinks_JG
-        self._top_score = self.m
+        self.top_score = self.m
         if sinks_JG is None:
             return torch.ones_like(self.m)
         sink = sinks_JG[..., None].expand_as(self.m)
@@ -140,7 +146,7 @@ class Running:
         """The fields of `Statistics`, grouped, in their order."""
         lse, empty = self.lse(), self.empty
         entropy = (self.l.log() - self.u / self.l).clamp(min=0.0)
-        weights = [(score - lse).exp() for score in (self._top_score, self.own_score, self.first_score)]
+        weights = [(score - lse).exp() for score in (self.top_score, self.own_score, self.first_score)]
         fields = [entropy, weights[0], self.distance / self.l, weights[1], weights[2]]
         entropy, top, distance, own, first = (value.masked_fill(empty, 0.0) for value in fields)
         return lse, entropy, top, self.top_key.masked_fill(empty, -1), distance, own, first

@@ -30,7 +30,7 @@ class Steps:
 
 def project(x_BND: Tensor, w_DE: Tensor, heads: int = 1) -> Tensor:
     """Step 1: what each word asks (w_q), offers (w_k) or says (w_v), one slice of the columns for each head."""
-    return (x_BND @ w_DE).unflatten(-1, (heads, -1)).transpose(-3, -2)
+    return torch.unflatten(x_BND @ w_DE, -1, (heads, -1)).transpose(-3, -2)
 
 
 def six_steps(
@@ -75,5 +75,5 @@ def by_group(left_BHQX: Tensor, right_BJXY: Tensor) -> Tensor:
     """left @ right, where each right head serves H / J left heads in a row and is never repeated in memory."""
     heads, queries = left_BHQX.shape[-3:-1]
     served = right_BJXY.shape[-3]
-    stacked = left_BHQX.unflatten(-3, (served, heads // served)).flatten(-3, -2)
-    return (stacked @ right_BJXY).unflatten(-2, (heads // served, queries)).flatten(-4, -3)
+    stacked = torch.unflatten(left_BHQX, -3, (served, heads // served)).flatten(-3, -2)
+    return torch.unflatten(stacked @ right_BJXY, -2, (heads // served, queries)).flatten(-4, -3)

@@ -58,8 +58,8 @@ class Tiled(torch.autograd.Function):
     """(plan, query, key, value, sinks, *terms) -> (output, lse, *statistics); gradients for every tensor given."""
 
     @staticmethod
-    def forward(ctx: Any, plan: Plan, query: Tensor, key: Tensor, value: Tensor, *rest: Tensor | None) -> Any:
-        scores = Scores(plan.rule, query, key, terms=rest[1:], sinks_JG=rest[0])  # type: ignore[arg-type]
+    def forward(ctx: Any, plan: Plan, query: Tensor, key: Tensor, value: Tensor, *rest: Any) -> Any:
+        scores = Scores(plan.rule, query, key, terms=rest[1:], sinks_JG=rest[0])
         draws = plan.dropout.draws(scores.device)
         output = query.new_empty(*query.shape[:-1], value.shape[-1])
         kept: list[tuple[Tensor, ...]] = []
@@ -81,7 +81,7 @@ class Tiled(torch.autograd.Function):
         return output, *fields
 
     @staticmethod
-    @once_differentiable  # type: ignore[untyped-decorator]
+    @once_differentiable
     def backward(ctx: Any, grad_output: Tensor, *_: Tensor) -> Any:
         query, key, value, output, lse, sinks, *terms = ctx.saved_tensors
         scores = Scores(ctx.plan.rule, query, key, terms=tuple(terms), sinks_JG=sinks)
@@ -112,7 +112,8 @@ class Gradients:
     @classmethod
     def zero(cls, scores: Scores, value: Tensor, wanted: tuple[bool, ...]) -> Gradients:
         terms = [torch.zeros_like(term) if want else None for term, want in zip(scores.terms, wanted, strict=True)]
-        return cls(*map(torch.zeros_like, (scores.query_BJGQD, scores.key_BJKD, value)), terms)
+        query, key = torch.zeros_like(scores.query_BJGQD), torch.zeros_like(scores.key_BJKD)
+        return cls(query, key, torch.zeros_like(value), terms)
 
     def add_scores(self, scores: Scores, rows: slice, columns: slice, grad: Tensor) -> None:
         """Send the gradient of a block of final scores back to bias, softcap, q and k."""
@@ -130,7 +131,7 @@ class Gradients:
 
 def grouped(left_BJGQX: Tensor, right_BJXY: Tensor) -> Tensor:
     """left @ right for every query head of a group against the group's one key head."""
-    return (left_BJGQX.flatten(-3, -2) @ right_BJXY).unflatten(-2, left_BJGQX.shape[-3:-1])
+    return torch.unflatten(left_BJGQX.flatten(-3, -2) @ right_BJXY, -2, left_BJGQX.shape[-3:-1])
 
 
 def over_group(cells_BJGQK: Tensor, rows_BJGQX: Tensor) -> Tensor:

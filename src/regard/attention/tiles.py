@@ -100,7 +100,8 @@ def pool_block(weights: Tensor, down: int, across: int, pool: Pool) -> Tensor:
     height, width = weights.shape[-2:]
     down, across = min(down, height), min(across, width)
     padded = F.pad(weights, (0, -width % across, 0, -height % down))
-    boxes = padded.unflatten(-1, (-1, across)).unflatten(-3, (-1, down))  # (..., bins, down, boxes, across)
+    boxes = torch.unflatten(padded, -1, (-1, across))
+    boxes = torch.unflatten(boxes, -3, (-1, down))  # (..., cells down, down, cells across, across)
     return boxes.amax((-3, -1)) if pool == "max" else boxes.sum((-3, -1))
 
 

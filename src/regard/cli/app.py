@@ -1,0 +1,35 @@
+"""The verbs of `regard`, and what every one of them shares."""
+
+from __future__ import annotations
+
+import typer
+
+import regard
+from regard.cli.check import check
+from regard.cli.steps import steps
+from regard.cli.verb import Verb
+
+app = typer.Typer(
+    name="regard",
+    help="The Transformer with nothing hidden: look at every attention weight, with the numbers behind it.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command(cls=Verb)(steps)
+app.command(cls=Verb)(check)
+
+
+def show_version(wanted: bool) -> None:
+    """Print the version and leave."""
+    if wanted:
+        typer.echo(f"regard {regard.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    version: bool = typer.Option(False, "--version", callback=show_version, is_eager=True, help="Show the version."),
+) -> None:
+    """What comes before any verb."""

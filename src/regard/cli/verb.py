@@ -1,0 +1,61 @@
+"""How every verb reads its arguments and ends: errors in one voice, outputs with or without a file name."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import typer
+from typer.core import TyperCommand
+
+from regard.errors import FileError, RegardError
+
+STANDARD = "-"  # the file name that means standard output
+ENDINGS = {"--html": (".html", ".htm"), "--latex": (".tex",)}
+
+
+class Verb(TyperCommand):
+    """A command whose mistakes end with status 2 and a sentence, never a traceback."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Let `--html` and `--latex` stand without a file name: then they write to standard output."""
+        return super().parse_args(ctx, with_standard_output(args))
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the verb."""
+        try:
+            return super().invoke(ctx)
+        except RegardError as error:
+            typer.echo(f"regard: {error}", err=True)
+            raise typer.Exit(2) from error
+        except BrokenPipeError:
+            sys.stderr.close()  # the reader, such as `head`, has gone: nobody is left to tell
+            raise typer.Exit(1) from None
+
+
+def with_standard_output(args: list[str]) -> list[str]:
+    """Put "-" behind each option of `ENDINGS` that no file name of its kind follows."""
+    full: list[str] = []
+    for place, arg in enumerate(args):
+        full.append(arg)
+        following = args[place + 1] if place + 1 < len(args) else ""
+        if arg in ENDINGS and following != STANDARD and not following.lower().endswith(ENDINGS[arg]):
+            full.append(STANDARD)
+    return full
+
+
+def write(text: str, target: str) -> None:
+    """To standard output for "-", else to a file, and say so."""
+    if target == STANDARD:
+        typer.echo(text, nl=not text.endswith("\n"))
+        return
+    path = Path(target)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise FileError(
+            f"cannot write {path}", found=error.strerror or str(error), do="choose another place"
+        ) from error
+    typer.echo(f"wrote {path}", err=True)
