@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -88,7 +88,7 @@ def round_to(tensor: Tensor, dtype: torch.dtype) -> Tensor:
     """The tensor in another dtype, its layout kept; what is finite stays finite, -inf stays -inf."""
     if not tensor.is_floating_point():
         return tensor
-    core = tensor[tuple(slice(1) if stride == 0 else slice(None) for stride in tensor.stride())]
+    core = tensor[tuple(slice(1) if stride == 0 else slice(None) for stride in tensor.stride())].double()
     finite = core.clamp(min=torch.finfo(dtype).min)
     return torch.where(core == NOWHERE, core, finite).to(dtype).expand(tensor.shape)
 
@@ -147,6 +147,15 @@ def visible_of(case: Case) -> Tensor:
 
 def is_added(term: Tensor | None) -> bool:
     return term is not None and term.is_floating_point()
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    """Small tensors gain nothing from a second thread, and wait for it whenever the machine is busy."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
 
 
 def force_blocks(monkeypatch: pytest.MonkeyPatch, rows: int, columns: int) -> None:

@@ -44,7 +44,14 @@ class UnknownNameError(InputError):
 
     def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
         names = sorted(known)
-        near = difflib.get_close_matches(name.lower(), [known.lower() for known in names], n=1, cutoff=0.5)
-        guess = next((known for known in names if near and known.lower() == near[0]), None)
+        guess = nearest(name, names)
         advice = f"did you mean {guess!r}? " if guess else ""
         super().__init__(f"there is no {what} {name!r}", do=f"{advice}known: {', '.join(names) if names else 'none'}")
+
+
+def nearest(name: str, names: list[str]) -> str | None:
+    """The known name that was probably meant: one that contains it, or one spelt much like it."""
+    lower = {known.lower(): known for known in names}
+    inside = [known for known in lower if len(name) > 2 and name.lower() in known]
+    near = inside or difflib.get_close_matches(name.lower(), list(lower), n=1, cutoff=0.5)
+    return lower[near[0]] if near else None

@@ -182,7 +182,6 @@ def closing(report: Report) -> Text:
     if report.carried:
         verdict.append(f"; {report.carried} more are off only because of them", style="dim")
     if report.unchecked:
-        verdict.append(
-            f"\n  {len(report.unchecked)} numbers could not be checked: nothing given leads to them", style="dim"
-        )
+        many = len(report.unchecked)
+        verdict.append(f"\n  {many} number{'s' * (many > 1)} could not be checked: nothing is tied to it", style="dim")
     return verdict

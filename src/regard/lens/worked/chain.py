@@ -33,6 +33,8 @@ class Chain:
     """How one example gets from step to step."""
 
     given: Values
+    queries: int
+    keys: int
     scale: float | None  # None: nothing says how many dims the keys have
     visible: Tensor | None  # None: every query may look at every key
 
@@ -43,7 +45,7 @@ class Chain:
         check_sizes(given, len(example.queries), len(example.tokens))
         queries, keys = len(example.queries), len(example.tokens)
         visible = torch.ones(queries, keys, dtype=torch.bool).tril(keys - queries) if example.causal else None
-        return cls(given, scale_of(example), visible)
+        return cls(given, queries, keys, scale_of(example), visible)
 
     def derive(self, step: str, known: Values) -> Tensor | None:
         """A step from its parents, or None when one of them is missing."""
@@ -62,6 +64,10 @@ class Chain:
             masked = scaled if self.visible is None else scaled.masked_fill(~self.visible, float("-inf"))
             return softmax(masked, self.visible)
         return by_group(known["weights"][None], known["v"][None])[0]
+
+    def rows(self, step: str) -> int:
+        """How many rows a step has: one for each word that looks, or that is looked at."""
+        return self.keys if step in ("k", "v") else self.queries
 
     def follow(self, stated: Values, *, over: bool) -> dict[str, Tensor]:
         """Every step, in order; `stated` fills what cannot be derived, and with `over` takes the place of what can."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from regard.errors import InputError, ShapeError
 from regard.lens.worked import examples
 from regard.lens.worked.chain import Chain
 from regard.lens.worked.judging import Cell, Said, Sayings, at
-from regard.lens.worked.reading import STEPS, Example, read_example, read_file
+from regard.lens.worked.reading import Example, read_example, read_file
 from regard.lens.worked.repairing import Explanation, explain
 
 
@@ -89,14 +89,27 @@ def check_example(example: Example) -> Report:
     check_widths(sayings)
     explanation = explain(sayings)
     verdict = explanation.verdict
-    judged = len(verdict.right) + len(verdict.wrong) + len(verdict.carried)
+    alone = tuple(unconfirmed(sayings, explanation))
+    judged = len(verdict.right) + len(verdict.wrong) + len(verdict.carried) - len(alone)
     return Report(
         example,
         tuple(mistakes_of(explanation)),
         checked=judged,
         carried=len(verdict.carried),
-        unchecked=tuple(said.cell for said in verdict.unknown),
+        unchecked=alone,
     )
+
+
+def unconfirmed(sayings: Sayings, explanation: Explanation) -> Iterator[Cell]:
+    """Numbers taken on trust that nothing else stated depends on, so that nothing could contradict them."""
+    truth = explanation.verdict.truth
+    said = [cell for cell, _ in sayings]
+    for cell, value in explanation.assumed.items():
+        moved = sayings.truth({**explanation.assumed, cell: value + 1.0})
+        tied = any(at(moved, other) != at(truth, other) for other in said if other != cell)
+        whole_row = cell.step == "weights" and not truth["weights"][cell.row].isnan().any()
+        if not tied and not whole_row and said.count(cell) == 1:
+            yield cell
 
 
 def mistakes_of(explanation: Explanation) -> list[Mistake]:
@@ -133,14 +146,12 @@ def row_mistake(row: int, sayings: Sayings) -> Mistake:
 
 
 def check_widths(sayings: Sayings) -> None:
-    """A statement wider or taller than its step is a slip of the file, not of the numbers."""
+    """A statement wider than its step is a slip of the file, not of the numbers."""
     truth = sayings.chain.follow({}, over=False)
-    for step in STEPS:
-        if step in truth and step in sayings.sizes:
-            (rows, columns), (height, width) = sayings.sizes[step], truth[step].shape
-            if rows > height or columns > width:
-                raise ShapeError(
-                    f"what is stated about {step} is larger than {step}",
-                    found=f"{rows} x {columns} stated, {height} x {width} by what is given",
-                    do="rows and columns count from 0",
-                )
+    for (step, row, column), _ in sayings:
+        if step in truth and column >= truth[step].shape[1]:
+            raise ShapeError(
+                f"what is stated about {step} is larger than {step}",
+                found=f"row {row}, column {column}; {step} has {truth[step].shape[1]} columns by what is given",
+                do="rows and columns count from 0",
+            )

@@ -40,7 +40,6 @@ class Verdict:
     right: tuple[Said, ...]
     wrong: tuple[Said, ...]
     carried: Mapping[Said, tuple[Cell, ...]]  # a number that is off, and the mistakes it follows from
-    unknown: tuple[Said, ...]
     uneven: tuple[int, ...]  # rows of weights that do not sum to 1
     unevenness: float  # how far they are from it, as written
 
@@ -59,12 +58,16 @@ class Sayings:
     sizes: Mapping[str, tuple[int, int]] = field(init=False)
 
     def __post_init__(self) -> None:
-        sizes = {}
-        for step in STEPS:
-            places = [place for told in self.statements if told.step == step for place in told.cells]
-            if places:
-                sizes[step] = 1 + max(row for row, _ in places), 1 + max(column for _, column in places)
-        object.__setattr__(self, "sizes", sizes)
+        object.__setattr__(self, "sizes", {step: (self.chain.rows(step), self.width(step)) for step in STEPS})
+
+    def width(self, step: str) -> int:
+        """As many columns as are given or spoken of: those of q and k, and those of v and output, are the same."""
+        if step in ("scores", "scaled", "weights"):
+            return self.chain.keys
+        alike = ("q", "k") if step in ("q", "k") else ("v", "output")
+        derived = self.chain.follow({}, over=False)
+        told = [column + 1 for s in self.statements if s.step in alike for _, column in s.cells]
+        return max([*(derived[name].shape[1] for name in alike if name in derived), *told], default=0)
 
     def __iter__(self) -> Iterator[Said]:
         for step in STEPS:
@@ -99,7 +102,6 @@ def judge(sayings: Sayings, assumed: Mapping[Cell, float]) -> Verdict:
     doubt = doubts(sayings, assumed, truth)
     right: list[Said] = []
     wrong: list[Said] = []
-    unknown: list[Said] = []
     carried: dict[Said, tuple[Cell, ...]] = {}
     for step in STEPS:
         of_step = [said for said in sayings if said.cell.step == step]
@@ -109,15 +111,13 @@ def judge(sayings: Sayings, assumed: Mapping[Cell, float]) -> Verdict:
         for said in of_step:
             true, slack = at(truth, said.cell), at(doubt, said.cell, 0.0)
             rounded = at(followed, said.cell, true)
-            if true != true:
-                unknown.append(said)
-            elif between(said.written, true, rounded, slack):
+            if between(said.written, true, rounded, slack):
                 right.append(said)
             else:
                 source = sources(sayings, truth, said, (right, wrong, carried), slack + abs(rounded - true))
                 carried.update({said: source}) if source else wrong.append(said)
     uneven, unevenness = uneven_rows(sayings, assumed, right, truth)
-    return Verdict(truth, tuple(right), tuple(wrong), carried, tuple(unknown), uneven, unevenness)
+    return Verdict(truth, tuple(right), tuple(wrong), carried, uneven, unevenness)
 
 
 def follow(sayings: Sayings, truth: Mapping[str, Tensor], step: str, said: Iterable[Said]) -> dict[str, Tensor]:

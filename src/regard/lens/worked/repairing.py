@@ -30,6 +30,7 @@ class Explanation:
     """The verdict with the fewest mistakes, and the trials that explain as much by another number."""
 
     sayings: Sayings
+    assumed: Mapping[Cell, float]
     verdict: Verdict
     rivals: tuple[Trial, ...] = ()
     chosen: Trial | None = None  # the trial these rival; None: they rival the numbers as first written
@@ -48,29 +49,29 @@ def explain(sayings: Sayings) -> Explanation:
     """The reading of the numbers that needs the fewest mistakes."""
     assumed = on_trust(sayings)
     best = judge(sayings, assumed)
-    repaired: dict[Cell, float] = {}
-    explanation = Explanation(sayings, best)
+    explanation = Explanation(sayings, assumed, best)
+    repaired: set[Cell] = set()
     while assumed and (best.wrong or best.uneven):
-        open_cells = {cell: value for cell, value in assumed.items() if cell not in repaired}
         trials = [
-            Trial(cell, value, judge(sayings, {**assumed, **repaired, cell: value}))
-            for cell, value in repairs(sayings, {**assumed, **repaired}, open_cells, best)
+            Trial(cell, value, judge(sayings, {**assumed, cell: value}))
+            for cell, value in repairs(sayings, assumed, best)
+            if cell not in repaired
         ]
         lowest = min((trial.verdict.cost for trial in trials), default=best.cost)
         level = [trial for trial in trials if trial.verdict.cost == lowest]
         if lowest >= best.cost:
             if not repaired and lowest == best.cost:
-                explanation = Explanation(sayings, best, one_a_cell(level))
+                explanation = Explanation(sayings, assumed, best, one_a_cell(level))
             break
         chosen = level[0]
-        best, repaired = chosen.verdict, {**repaired, chosen.cell: chosen.value}
-        explanation = Explanation(
-            sayings, best, one_a_cell(trial for trial in level if trial.cell != chosen.cell), chosen
-        )
+        best, assumed = chosen.verdict, {**assumed, chosen.cell: chosen.value}
+        repaired.add(chosen.cell)
+        rivals = one_a_cell([trial for trial in level if trial.cell != chosen.cell])
+        explanation = Explanation(sayings, assumed, best, rivals, chosen)
     return explanation
 
 
-def one_a_cell(trials: Iterator[Trial] | list[Trial]) -> tuple[Trial, ...]:
+def one_a_cell(trials: list[Trial]) -> tuple[Trial, ...]:
     first: dict[Cell, Trial] = {}
     for trial in trials:
         first.setdefault(trial.cell, trial)
@@ -88,12 +89,10 @@ def on_trust(sayings: Sayings) -> dict[Cell, float]:
     return assumed
 
 
-def repairs(
-    sayings: Sayings, assumed: Mapping[Cell, float], open_cells: Mapping[Cell, float], verdict: Verdict
-) -> Iterator[tuple[Cell, float]]:
+def repairs(sayings: Sayings, assumed: Mapping[Cell, float], verdict: Verdict) -> Iterator[tuple[Cell, float]]:
     """Other values for the numbers on trust, each of which would settle at least one contradiction."""
     clues = [*verdict.wrong, *verdict.carried]
-    for cell, value in open_cells.items():
+    for cell, value in assumed.items():
         digits = decimals(sayings, cell)
         later = [clue for clue in clues if STEPS.index(clue.cell.step) > STEPS.index(cell.step)][:CLUES]
         found = [said.written.value for said in sayings if said.cell == cell]

@@ -1,0 +1,30 @@
+"""The public names are a tested list, imported only when used."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import regard
+
+NAMES = [
+    "RegardError", "Report", "Sheet", "Statistics", "Steps", "attend", "check", "received", "rollout", "steps", "tile",
+]  # fmt: skip
+
+
+def test_the_public_names_are_these() -> None:
+    assert regard.__all__ == NAMES
+    for name in NAMES:
+        assert getattr(regard, name).__module__.startswith("regard.")
+
+
+def test_importing_costs_nothing() -> None:
+    program = "import sys, regard; dir(regard); assert 'torch' not in sys.modules"
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_an_unknown_name_is_an_attribute_error_that_lists_the_known() -> None:
+    with pytest.raises(AttributeError, match="attend"):
+        regard.attned  # noqa: B018
