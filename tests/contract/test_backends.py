@@ -32,6 +32,8 @@ FUSED = [case for case in CASES if fits_fused(case)]
 NARROW = (torch.float32, torch.float16, torch.bfloat16)
 FORCED = [(2, 3), (4, 1)]  # rows x columns of a block: small, and not dividing the cases' sizes evenly
 
+# Said once by a backward pass on a GPU whose thread meets cuBLAS for the first time.
+pytestmark = pytest.mark.filterwarnings("ignore:Attempting to run cuBLAS")
 on_devices = pytest.mark.parametrize("device", DEVICES)
 with_backend = pytest.mark.parametrize(
     ("backend", "case"),
@@ -170,7 +172,7 @@ def test_gradients_in_float32_within_twice_the_error_of_the_plain_steps(backend:
     for name, exact in plain_gradients(case.widened(), torch.float64, *names).items():
         # A backward pass that makes the weights again from lse knows them to eps * |score|, whoever wrote it.
         grain = torch.finfo(found[name].dtype).eps * case.largest_score()
-        budget = 2 * worst(plain[name], exact) + 4 * grain * max(1.0, magnitude(exact))
+        budget = 2 * worst(plain[name], exact) + 16 * grain * max(1.0, magnitude(exact))
         assert worst(found[name], exact) <= budget < np.inf, name
 
 

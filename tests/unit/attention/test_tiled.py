@@ -116,6 +116,22 @@ def test_statistics_do_not_change_the_gradient() -> None:
     torch.testing.assert_close(*grads)
 
 
+@pytest.mark.parametrize(
+    "options", [{}, {"causal": True}, {"window": (150, 20)}, {"offset": -90, "causal": True}], ids=str
+)
+def test_blocks_as_they_come_over_many_heads(options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sixty-four heads make the usual block small enough for 200 keys to cross several, in value and gradient."""
+    monkeypatch.undo()
+    case = make("many heads", batch=(4,), heads=16, served=8, queries=190, keys=300, dim=8, value_dim=5, **options)
+    results = []
+    for backend in ("tiled", "steps"):
+        leaf_case, leaves = case.with_grad()
+        output = run_backend(backend, leaf_case)
+        output.backward(drawer("many pulls")(*output.shape))
+        results.append([output.detach(), *(leaf.grad for leaf in leaves.values())])
+    torch.testing.assert_close(*results)
+
+
 # ---- dropout --------------------------------------------------------------------------------------------------------
 
 

@@ -1,0 +1,49 @@
+"""Keys and values of the words already read, so that each new word costs one step and not all of them again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from torch import Tensor
+
+from regard.models.layers import KeyValue
+
+
+class KeyValueCache:
+    """By site: what grows with every word (self-attention), and what is made once (cross-attention)."""
+
+    def __init__(self) -> None:
+        self.length = 0  # positions read so far; the stepper moves it on after each step
+        self.growing: dict[str, KeyValue] = {}  # buffers with room to spare, filled up to `length`
+        self.fixed: dict[str, KeyValue] = {}
+
+    def extend(self, site: str, key: Tensor, value: Tensor) -> KeyValue:
+        """Put the newest keys and values behind the others; gives a view of all of them."""
+        stop = self.length + key.shape[-2]
+        keys, values = self.growing.get(site, (key[..., :0, :], value[..., :0, :]))
+        if keys.shape[-2] < stop:
+            keys, values = (roomier(old[..., : self.length, :], stop) for old in (keys, values))
+            self.growing[site] = keys, values
+        keys[..., self.length : stop, :] = key
+        values[..., self.length : stop, :] = value
+        return keys[..., :stop, :], values[..., :stop, :]
+
+    def once(self, site: str, make: Callable[[], KeyValue]) -> KeyValue:
+        """What does not change from word to word."""
+        if site not in self.fixed:
+            self.fixed[site] = make()
+        return self.fixed[site]
+
+    def select(self, index: Tensor) -> None:
+        """Keep other rows of the batch, in the order of `index`: beams that die out and beams that branch."""
+        for store in (self.growing, self.fixed):
+            for site, (key, value) in store.items():
+                store[site] = key.index_select(0, index), value.index_select(0, index)
+
+
+def roomier(old: Tensor, needed: int) -> Tensor:
+    """The same in a buffer of at least twice the length, so that growing costs little in all."""
+    room = max(needed, 2 * old.shape[-2], 16)
+    new = old.new_empty(*old.shape[:-2], room, old.shape[-1])
+    new[..., : old.shape[-2], :] = old
+    return new

@@ -1,0 +1,64 @@
+"""When a text ends, what may not be said, and what a search gives back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from regard.errors import InputError
+
+
+class Hypothesis(NamedTuple):
+    """One text: its ids without start and end, and the score it was chosen by."""
+
+    ids: tuple[int, ...]
+    score: float
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Lengths count the new ids, the end included."""
+
+    longest: int
+    end: tuple[int, ...] = ()
+    shortest: int = 0
+    banned: tuple[int, ...] = ()
+    closing: int | None = None  # the id forced at the last place, as some models were trained to
+    renormalised: bool = False  # what is banned gives its probability to the rest
+
+    def __post_init__(self) -> None:
+        """Refuse lengths that no text could have."""
+        if self.longest < 1 or not 0 <= self.shortest <= self.longest:
+            raise InputError(
+                "the longest text must have at least one id, and the shortest no more than the longest",
+                found=f"shortest={self.shortest}, longest={self.longest}",
+                do="choose 0 <= shortest <= longest",
+            )
+
+    def log_probabilities(self, logits_BV: Tensor, step: int) -> Tensor:
+        """What may come as the new id number `step` (from 0), with the forbidden at -inf."""
+        logs = logits_BV.float().log_softmax(-1)
+        if step == self.longest - 1 and self.closing is not None:
+            forced = torch.full_like(logs, float("-inf"))
+            forced[:, self.closing] = 0.0
+            return forced
+        hidden = [*self.banned, *(self.end if step < self.shortest - 1 else ())]
+        if hidden:
+            logs = logs.index_fill(-1, torch.tensor(hidden, device=logs.device), float("-inf"))
+        return logs.log_softmax(-1) if self.renormalised and hidden else logs
+
+    def ends(self, ids: Tensor) -> Tensor:
+        """Which of these ids end a text."""
+        if not self.end:
+            return torch.zeros_like(ids, dtype=torch.bool)
+        return torch.isin(ids, torch.tensor(self.end, device=ids.device))
+
+    def text(self, ids: list[int]) -> tuple[int, ...]:
+        """The ids before the first end."""
+        for place, token in enumerate(ids):
+            if token in self.end:
+                return tuple(ids[:place])
+        return tuple(ids)

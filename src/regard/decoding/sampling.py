@@ -1,0 +1,80 @@
+"""Sampling: the next id drawn by its probability, flattened or sharpened, from the likeliest ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from regard.decoding.limits import Hypothesis, Limits
+from regard.decoding.stepper import Stepper
+from regard.errors import InputError
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How to draw. `top_k` keeps that many ids; `top_p` the fewest whose probabilities reach it."""
+
+    temperature: float = 1.0
+    top_k: int | None = None
+    top_p: float | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be drawn from."""
+        if not self.temperature > 0:
+            raise InputError("temperature must be greater than 0", found=f"{self.temperature}", do="0 is greedy search")
+        if self.top_k is not None and self.top_k < 1:
+            raise InputError("top_k must be at least 1", found=f"{self.top_k}", do="leave it out for no limit")
+        if self.top_p is not None and not 0 < self.top_p <= 1:
+            raise InputError("top_p must be above 0 and at most 1", found=f"{self.top_p}", do="0.9 is usual")
+
+    def distribution(self, logs_BV: Tensor) -> Tensor:
+        """The probabilities drawn from."""
+        scores = logs_BV / self.temperature
+        if self.top_k is not None and self.top_k < scores.shape[-1]:
+            least = scores.topk(self.top_k, -1).values[..., -1:]
+            scores = scores.masked_fill(scores < least, float("-inf"))
+        probabilities = scores.softmax(-1)
+        if self.top_p is not None and self.top_p < 1:
+            ordered, order = probabilities.sort(-1, descending=True)
+            beyond = ordered.cumsum(-1) - ordered >= self.top_p  # all that comes after the share is reached
+            hidden = torch.zeros_like(beyond).scatter(-1, order, beyond)
+            probabilities = probabilities.masked_fill(hidden, 0.0)
+        return probabilities / probabilities.sum(-1, keepdim=True)
+
+
+@torch.no_grad()
+def sample(stepper: Stepper, prompt_BN: Tensor, limits: Limits, how: Sampling) -> list[Hypothesis]:
+    """One drawn text for each row; the same seed draws the same."""
+    generator = torch.Generator(prompt_BN.device).manual_seed(how.seed)
+
+    def draw(logs_BV: Tensor) -> Tensor:
+        return torch.multinomial(how.distribution(logs_BV), 1, generator=generator)[:, 0]
+
+    return pick_in_turn(stepper, prompt_BN, limits, draw)
+
+
+def pick_in_turn(
+    stepper: Stepper, prompt_BN: Tensor, limits: Limits, pick: Callable[[Tensor], Tensor]
+) -> list[Hypothesis]:
+    """One id after another for every row at once, until all have ended."""
+    logits = stepper.advance(prompt_BN)
+    rows = len(prompt_BN)
+    ended = torch.zeros(rows, dtype=torch.bool, device=prompt_BN.device)
+    scores = torch.zeros(rows, device=prompt_BN.device)
+    picked: list[Tensor] = []
+    filler = limits.end[0] if limits.end else 0
+    for step in range(limits.longest):
+        logs = limits.log_probabilities(logits, step)
+        ids = pick(logs).masked_fill(ended, filler)
+        scores += logs.gather(-1, ids[:, None])[:, 0].masked_fill(ended, 0.0)
+        picked.append(ids)
+        ended = ended | limits.ends(ids)
+        if bool(ended.all()) or step == limits.longest - 1:
+            break
+        logits = stepper.advance(ids[:, None])
+    texts = torch.stack(picked, 1).tolist()
+    return [Hypothesis(limits.text(ids), score) for ids, score in zip(texts, scores.tolist(), strict=True)]

@@ -1,0 +1,147 @@
+"""A model on disk: config.json and model.safetensors, written so that a crash never leaves half of either."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import nn
+
+from regard.errors import FileError, UnknownNameError
+from regard.models.config import Config, DecoderConfig, EncoderConfig, RecurrentConfig, TransformerConfig
+from regard.models.decoder import Decoder
+from regard.models.encoder import Encoder
+from regard.models.recurrent import Recurrent
+from regard.models.transformer import Transformer
+
+FORMAT = 1  # raised when a file of today could not be read by yesterday's code
+Model = Transformer | Decoder | Encoder | Recurrent
+FAMILIES: dict[str, tuple[type[Config], type[Any]]] = {
+    "transformer": (TransformerConfig, Transformer),
+    "decoder": (DecoderConfig, Decoder),
+    "encoder": (EncoderConfig, Encoder),
+    "recurrent": (RecurrentConfig, Recurrent),
+}
+
+
+def build(config: Config) -> Model:
+    """A model with fresh weights."""
+    model: Model = FAMILIES[config.family][1](config)
+    return model
+
+
+def save_model(model: Model, folder: str | Path) -> None:
+    """Write config.json and model.safetensors into a folder, made if need be."""
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in own_tensors(model).items()}
+    replace_file(folder / "model.safetensors", lambda path: save_file(tensors, path, metadata={"format": "pt"}))
+    settings = {"format": "regard", "version": FORMAT, **model.config.to_dict()}
+    text = json.dumps(settings, indent=2) + "\n"
+    replace_file(folder / "config.json", lambda path: path.write_text(text, encoding="utf-8"))
+
+
+def own_tensors(model: nn.Module) -> dict[str, torch.Tensor]:
+    """Every tensor once, under its first name: what is shared is not written twice."""
+    seen: set[int] = set()
+    return {
+        name: tensor
+        for name, tensor in model.state_dict(keep_vars=True).items()
+        if not (id(tensor) in seen or seen.add(id(tensor)))  # type: ignore[func-returns-value]
+    }
+
+
+def replace_file(path: Path, write: Any) -> None:
+    """Write beside the file, make sure it is on disk, then take its place in one move."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        write(beside)
+        with beside.open("rb") as file:
+            os.fsync(file.fileno())
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def load_model(folder: str | Path) -> Model:
+    """The model in one of our folders, ready to use."""
+    folder = Path(folder)
+    model = build(read_config(folder))
+    tensors = read_tensors(folder / "model.safetensors")
+    check_tensors(model, tensors, folder)
+    wanted = own_tensors(model)
+    with torch.no_grad():
+        for name, tensor in tensors.items():
+            wanted[name].copy_(tensor)
+    return model.eval()
+
+
+def read_config(folder: Path) -> Config:
+    data = read_settings(folder)
+    if data.get("format") != "regard":
+        raise FileError(
+            f"{folder} is not a folder of regard's",
+            found="config.json of another kind",
+            do="regard.load reads more kinds",
+        )
+    if data.get("version", 0) > FORMAT:
+        raise FileError(
+            f"{folder} was written by a newer regard",
+            found=f"format version {data['version']}; this one reads up to {FORMAT}",
+            do="upgrade: pip install --upgrade regard",
+        )
+    family = data.get("family")
+    if family not in FAMILIES:
+        raise UnknownNameError("family", str(family), FAMILIES)
+    settings = {name: value for name, value in data.items() if name not in ("format", "version", "family")}
+    return FAMILIES[family][0].from_dict(settings)
+
+
+def read_settings(folder: Path) -> dict[str, Any]:
+    """config.json of a folder, whoever wrote it."""
+    path = folder / "config.json"
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise FileError(
+            f"{folder} holds no model", found="no config.json", do="give the folder of a trained model"
+        ) from error
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise FileError(f"cannot read {path}", found=str(error), do="restore it, or train again") from error
+    if not isinstance(data, dict):
+        raise FileError(f"{path} is not a configuration", found=type(data).__name__, do="restore it, or train again")
+    return data
+
+
+def read_tensors(path: Path) -> dict[str, torch.Tensor]:
+    try:
+        return load_file(path)
+    except FileNotFoundError as error:
+        raise FileError(f"{path} is missing", do="restore it, or train again") from error
+    except (SafetensorError, OSError) as error:
+        raise FileError(f"{path} is damaged", found=str(error), do="restore it: it may be cut short") from error
+
+
+def check_tensors(model: nn.Module, tensors: dict[str, torch.Tensor], folder: Path) -> None:
+    """Name what is missing, what is too much and what has another shape, before anything is copied."""
+    wanted = own_tensors(model)
+    missing, extra = sorted(wanted.keys() - tensors.keys()), sorted(tensors.keys() - wanted.keys())
+    if missing or extra:
+        found = "; ".join(f"{what}: {some(names)}" for what, names in (("missing", missing), ("extra", extra)) if names)
+        raise FileError(f"the tensors in {folder} do not fit its config.json", found=found, do="keep the two together")
+    for name, tensor in tensors.items():
+        if tensor.shape != wanted[name].shape:
+            raise FileError(
+                f"{name} in {folder} has the wrong shape",
+                found=f"{tuple(tensor.shape)}, by config.json {tuple(wanted[name].shape)}",
+                do="keep model.safetensors and config.json together",
+            )
+
+
+def some(names: list[str], most: int = 4) -> str:
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

@@ -1,0 +1,48 @@
+"""The seam: the one place of a layer where its attention can be taken hold of from outside.
+
+A hook gets the site's name, the next function in line and the arguments of `attend`, and gives back the output. Hooks
+nest, the newest outermost, and are let go in the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+from torch import Tensor, nn
+
+from regard.attention import attend
+
+Attend = Callable[..., Tensor]
+Hook = Callable[..., Tensor]  # (site, next: Attend, query, key, value, **options) -> output
+
+
+class Seam:
+    """What an attention layer calls instead of `attend`; without hooks it is `attend`."""
+
+    def __init__(self, site: str) -> None:
+        self.site = site
+        self.hooks: list[Hook] = []
+
+    def __call__(self, query: Tensor, key: Tensor, value: Tensor, **options: Any) -> Tensor:
+        call: Attend = attend
+        for hook in self.hooks:
+            call = partial(hook, self.site, call)
+        return call(query, key, value, **options)
+
+    @contextmanager
+    def held(self, hook: Hook) -> Iterator[None]:
+        """Let `hook` stand between the layer and `attend` for the length of a with block."""
+        self.hooks.append(hook)
+        try:
+            yield
+        finally:
+            self.hooks.remove(hook)
+
+
+def seams(model: nn.Module) -> dict[str, Seam]:
+    """Every seam of a model by its site's name, in the order of the layers."""
+    found = (getattr(module, "seam", None) for module in model.modules())
+    return {seam.site: seam for seam in found if isinstance(seam, Seam)}
