@@ -106,8 +106,10 @@ def oracle_of(case: Case) -> oracle.Answer:
 
 
 def run_backend(name: str, case: Case, dropout: float = 0.0) -> Tensor:
-    """The output of one named backend, made just as `attend` makes it."""
+    """The output of one named backend as `attend` makes it; where SDPA does not fit, of the next best."""
     scores, value = read(case)
+    if name == "fused" and not attend_module.fits(scores, dropout):
+        name = attend_module.choose(scores, dropout)
     return attend_module.whole(attend_module.BACKENDS[name](scores, value, dropout), case.query)
 
 
@@ -369,6 +371,8 @@ def strides_cases() -> list[Case]:
         turned("turned, groups, mask", heads=4, served=2, mask=coin(2, 1, 5, 7)),
         turned("turned, sinks", sinks=normal(2)),
         columns_first("key and value stored dim first"),
+        make("mask stored keys first", mask=lambda draw: coin(7, 5)(draw).mT),
+        make("bias stored keys first", bias=lambda draw: holed(2, 7, 5)(draw).mT),
         expanded("expanded key, value and bias"),
     ]
 
@@ -409,6 +413,10 @@ def number_cases() -> list[Case]:
         make("finfo.min on whole rows", mask=torch.tensor([LOWEST, 0, LOWEST, 0, 0], dtype=f64)[:, None]),
         make("finfo.min on every cell, sinks", mask=torch.full((5, 7), LOWEST, dtype=f64), sinks=normal(2)),
         make("finfo.min, causal", queries=7, causal=True, mask=lowest(2, 1, 1, 7)),
+        make("finfo.min on the left, causal", queries=7, causal=True,
+             mask=torch.tensor([LOWEST] * 4 + [0] * 3, dtype=f64)),
+        make("finfo.min on all that a mask shows", bias=torch.tensor([LOWEST] * 4 + [0] * 3, dtype=f64),
+             mask=grid("1110000", "1111111", "0110000", "0001111", "0000000")),
         make("finfo.min beside -inf", mask=lowest(5, 7), bias=holed(5, 7)),
         make("mask float64, finfo.min", mask=lowest(5, 7), fixed={"mask": f64}),
         make("mask float64, finfo.min on whole rows", fixed={"mask": f64},

@@ -13,17 +13,22 @@ if TYPE_CHECKING:
     from regard.attention import Statistics, Steps, attend, received, rollout, tile
     from regard.errors import RegardError
     from regard.lens.worked import Report, Sheet, check, steps
+    from regard.tasks import Classifier, Generator, Translator, load
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Classifier",
+    "Generator",
     "RegardError",
     "Report",
     "Sheet",
     "Statistics",
     "Steps",
+    "Translator",
     "attend",
     "check",
+    "load",
     "received",
     "rollout",
     "steps",
@@ -34,6 +39,7 @@ _ROOMS = {
     "regard.attention": ("Statistics", "Steps", "attend", "received", "rollout", "tile"),
     "regard.errors": ("RegardError",),
     "regard.lens.worked": ("Report", "Sheet", "check", "steps"),
+    "regard.tasks": ("Classifier", "Generator", "Translator", "load"),
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
 

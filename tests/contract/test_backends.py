@@ -85,8 +85,6 @@ def test_output_within_twice_the_error_of_the_plain_steps(
     backend: str, case: Case, dtype: torch.dtype, device: str
 ) -> None:
     case = case.to(dtype, device)
-    if backend == "fused" and not fits_fused(case):  # a bias wider than the query stays out of SDPA
-        backend = "tiled"
     output, expected = run_backend(backend, case), case.answer.output
     assert output.dtype == dtype
     assert worst(output, expected) <= twice_the_plain_error(case, dtype)
@@ -171,7 +169,8 @@ def test_gradients_in_float32_within_twice_the_error_of_the_plain_steps(backend:
     plain = plain_gradients(case, torch.float32, *names)
     for name, exact in plain_gradients(case.widened(), torch.float64, *names).items():
         # A backward pass that makes the weights again from lse knows them to eps * |score|, whoever wrote it.
-        grain = torch.finfo(found[name].dtype).eps * case.largest_score()
+        coarser = max(torch.finfo(dtype).eps for dtype in (torch.float32, found[name].dtype))
+        grain = coarser * case.largest_score()
         budget = 2 * worst(plain[name], exact) + 16 * grain * max(1.0, magnitude(exact))
         assert worst(found[name], exact) <= budget < np.inf, name
 

@@ -63,11 +63,14 @@ def test_every_field_for_half_precision(case: Case, dtype: torch.dtype, device: 
 
 def check_fields(case: Case) -> None:
     statistics = seen(case)
-    for name in FIELDS:
-        check(getattr(statistics, name), getattr(case.answer, name), tolerance(case), name)
-    check_top_key(case, statistics)
     inputs = (case.query.dtype, case.key.dtype, case.value.dtype)
     wide = torch.float64 if torch.float64 in inputs else torch.float32
+    for name in FIELDS:
+        expected = getattr(case.answer, name)
+        if name == "lse":  # float64's finfo.min, in the mask of a float32 query, is float32's in the answer
+            expected = np.where(expected == NOWHERE, expected, np.maximum(expected, torch.finfo(wide).min))
+        check(getattr(statistics, name), expected, tolerance(case), name)
+    check_top_key(case, statistics)
     assert {getattr(statistics, name).dtype for name in FIELDS} == {wide}
 
 

@@ -10,7 +10,8 @@ import pytest
 import regard
 
 NAMES = [
-    "RegardError", "Report", "Sheet", "Statistics", "Steps", "attend", "check", "received", "rollout", "steps", "tile",
+    "Classifier", "Generator", "RegardError", "Report", "Sheet", "Statistics", "Steps", "Translator", "attend", "check",
+    "load", "received", "rollout", "steps", "tile",
 ]  # fmt: skip
 
 

@@ -13,8 +13,9 @@ import torch
 from torch import Tensor
 
 from regard.attention.fused import fits, fused
-from regard.attention.inputs import ScoreOptions, Window, check_value, read_dropout, read_scores
-from regard.attention.scores import Scores
+from regard.attention.inputs import ScoreOptions, check_value, read_dropout, read_scores
+from regard.attention.masks import Window
+from regard.attention.scores import Scores, full_precision
 from regard.attention.statistics import Statistics
 from regard.attention.steps import Steps, six_steps
 from regard.attention.tiled import tiled
@@ -124,13 +125,14 @@ def stepped(scores: Scores, value: Tensor, dropout: float) -> Steps:
     sight = scores.rule.sight
     everything = slice(0, sight.queries), slice(0, sight.keys)
     bias, visible = scores.added(*everything), scores.visible(*everything)
-    return six_steps(
-        scores.query_BJGQD.flatten(-4, -3), scores.key_BJKD, value,
-        scale=scores.rule.scale, softcap=scores.rule.softcap,
-        bias=None if bias is None else bias.flatten(-4, -3),
-        visible=visible.flatten(-4, -3) if visible is not None and visible.ndim > 3 else visible,
-        sinks_H=None if scores.sinks_JG is None else scores.sinks_JG.flatten(), dropout=dropout,
-    )  # fmt: skip
+    with full_precision(scores.device):
+        return six_steps(
+            scores.query_BJGQD.flatten(-4, -3), scores.key_BJKD, value,
+            scale=scores.rule.scale, softcap=scores.rule.softcap,
+            bias=None if bias is None else bias.flatten(-4, -3),
+            visible=visible.flatten(-4, -3) if visible is not None and visible.ndim > 3 else visible,
+            sinks_H=None if scores.sinks_JG is None else scores.sinks_JG.flatten(), dropout=dropout,
+        )  # fmt: skip
 
 
 def in_one_dtype(scores: Scores, value: Tensor) -> tuple[Scores, Tensor]:

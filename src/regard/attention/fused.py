@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from regard.attention.scores import NOWHERE, Scores
+from regard.attention.scores import HALVES, LOW, NOWHERE, Scores
 
 GRID = 1 << 24  # the largest mask we build for it; beyond that the tiled path needs less memory
 
@@ -16,14 +18,38 @@ def fits(scores: Scores, dropout: float) -> bool:
     rule = scores.rule
     if rule.softcap is not None or scores.sinks_JG is not None or scores.cells == 0:
         return False
-    if dropout and scores.device.type == "cpu" and scores.cells > GRID:
-        return False  # on a CPU dropout takes the dense path
+    if rule.scale <= 0:
+        return False  # it masks with -inf before it scales, and 0 * -inf is NaN
+    dense = bool(dropout) if scores.device.type == "cpu" else scores.dtype == torch.float64
+    if dense and scores.cells > GRID:
+        return False  # dropout on a CPU and float64 on a GPU take the dense path
     if any(term.requires_grad for term in scores.terms):
         return False  # so does a trained bias
     exact = scores.query_BJGQD.dtype in (torch.float32, torch.float64)
     if any(term.dtype != scores.query_BJGQD.dtype for term in scores.terms) or (len(scores.terms) > 1 and not exact):
         return False  # a float32 bias rounded to bfloat16 would be another bias
-    return grid_size(scores) <= GRID
+    return grid_size(scores) <= GRID and not deep_rows(scores) and not hides_nan(scores)
+
+
+def deep_rows(scores: Scores) -> bool:
+    """Is there a row with nothing but numbers like finfo.min added? Its lse rounds away how many keys share it."""
+    if not scores.terms:
+        return False
+    sight = scores.rule.sight
+    everything = slice(0, sight.queries), slice(0, sight.keys)
+    visible, added = scores.visible(*everything), scores.added(*everything)
+    assert visible is not None
+    assert added is not None
+    highest = torch.where(visible, added, NOWHERE).amax(-1)
+    return bool(((highest < LOW) & (highest != NOWHERE)).any())
+
+
+def hides_nan(scores: Scores) -> bool:
+    """SDPA on a CPU loses a NaN of query or key on its way; a sum finds it at little cost (inf falls under it too)."""
+    if scores.device.type != "cpu":
+        return False
+    total = scores.query_BJGQD.detach().sum() + scores.key_BJKD.detach().sum()
+    return not math.isfinite(total.item())
 
 
 def grid_size(scores: Scores) -> int:
@@ -31,13 +57,22 @@ def grid_size(scores: Scores) -> int:
     sight = scores.rule.sight
     terms = [*scores.terms, *([] if sight.mask is None else [sight.mask])]
     shapes = [term.shape for term in terms]
-    if sight.banded and not (sight.causal_square and not terms):
+    if sight.banded and (terms or not sight.causal_square):
         shapes.append(torch.Size((sight.queries, sight.keys)))
     if not shapes:
         return 0
     held = max((term.numel() for term in terms), default=0)
-    size = torch.broadcast_shapes(*shapes).numel()
-    return 0 if size == held else size
+    size = torch.broadcast_shapes(*shapes)
+    copies = scores.key_BJKD.shape[-3] if folds(scores) and size[:-4].numel() > 1 else 1
+    return 0 if size.numel() * copies == held else size.numel() * copies
+
+
+def folds(scores: Scores) -> bool:
+    """Must the key heads move into the batch? Where no kernel shares them among query heads, SDPA would repeat them."""
+    grouped = scores.query_BJGQD.shape[-3] > 1
+    masked = bool(scores.terms) or scores.rule.sight.mask is not None or scores.rule.sight.banded
+    native = scores.device.type == "cpu" or (scores.dtype in HALVES and not masked)
+    return grouped and not native
 
 
 def fused(scores: Scores, value_BJKV: Tensor, dropout: float = 0.0) -> Tensor:
@@ -45,14 +80,13 @@ def fused(scores: Scores, value_BJKV: Tensor, dropout: float = 0.0) -> Tensor:
     sight = scores.rule.sight
     causal = sight.banded and sight.causal_square and sight.mask is None and not scores.terms
     mask, empty = (None, None) if causal else one_mask(scores)
-    query_BHQD = scores.query_BJGQD.flatten(-4, -3)
-    query, key, value = even_dims(query_BHQD, scores.key_BJKD, value_BJKV)
+    query, key, value = map(dense_rows, even_dims(scores.query_BJGQD, scores.key_BJKD, value_BJKV))
+    queries, keys, values = four(query, key, value, fold=folds(scores))
     output = F.scaled_dot_product_attention(
-        four(query), four(key), four(value),
-        attn_mask=None if mask is None else mask_of_four(mask, query.shape[:-3]),
-        is_causal=causal, dropout_p=dropout, scale=scores.rule.scale, enable_gqa=query.shape[-3] != key.shape[-3],
+        queries, keys, values, attn_mask=None if mask is None else mask_of_four(mask, query, fold=folds(scores)),
+        is_causal=causal, dropout_p=dropout, scale=scores.rule.scale, enable_gqa=queries.shape[-3] != keys.shape[-3],
     )  # fmt: skip
-    output = output[..., : value_BJKV.shape[-1]].reshape(*scores.query_BJGQD.shape[:-1], value_BJKV.shape[-1])
+    output = output[..., : value_BJKV.shape[-1]].reshape(*query.shape[:-1], value_BJKV.shape[-1])
     return output if empty is None else output.masked_fill(empty, 0.0)
 
 
@@ -63,16 +97,20 @@ def one_mask(scores: Scores) -> tuple[Tensor | None, Tensor | None]:
     into NaN, in value or gradient.
     """
     sight = scores.rule.sight
-    visible = scores.visible(slice(0, sight.queries), slice(0, sight.keys))
+    everything = slice(0, sight.queries), slice(0, sight.keys)
+    visible = scores.visible(*everything)
     if visible is None:
         return None, None
-    empty = ~visible.any(-1, keepdim=True)
-    if not scores.terms:
-        return visible | empty, empty
-    total = scores.terms[0]
-    for term in scores.terms[1:]:
-        total = total + term
-    return torch.where(visible, total, NOWHERE).masked_fill(empty, 0.0), empty
+    lit = visible.any(-1, keepdim=True)
+    # On a CPU it is worth asking, since most masks leave no row empty; elsewhere asking would wait for the device.
+    empty = None if scores.device.type == "cpu" and bool(lit.all()) else ~lit
+    if visible.shape[-1] == 1:
+        return None, empty  # the same for every key of a row: the softmax does not see it
+    added = scores.added(*everything)
+    mask = visible if added is None else torch.where(visible, added, NOWHERE)
+    if empty is None:
+        return mask, None
+    return mask.masked_fill(empty, True if added is None else 0.0), empty
 
 
 def even_dims(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -83,14 +121,29 @@ def even_dims(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor
     return F.pad(query, (0, -missing)), F.pad(key, (0, -missing)), value
 
 
-def four(tensor: Tensor) -> Tensor:
-    """The same tensor with all its batch dims in one: SDPA's kernels take rank 4 only."""
-    return tensor.reshape(-1, *tensor.shape[-3:])
+def dense_rows(tensor: Tensor) -> Tensor:
+    """With each vector's numbers side by side: otherwise SDPA takes its dense path."""
+    return tensor if tensor.stride(-1) == 1 else tensor.contiguous()
 
 
-def mask_of_four(mask: Tensor, batch: torch.Size) -> Tensor:
-    """A grouped mask as (batch or 1, heads or 1, queries, keys), copied only if it varies over some batch dims."""
-    rank = len(batch) + 4
-    mask = mask.reshape((1,) * (rank - mask.ndim) + mask.shape).flatten(-4, -3)
-    lead = mask.shape[:-3]
-    return four(mask) if lead.numel() == 1 else four(mask.expand(*batch, *mask.shape[-3:]))
+def four(query_BJGQD: Tensor, key: Tensor, value: Tensor, *, fold: bool) -> tuple[Tensor, Tensor, Tensor]:
+    """The same tensors in rank 4, all that SDPA's kernels take: batch dims in one, and when folding the key heads too.
+
+    A folded key head serves its group by a stride of 0: it is seen as often as needed and stored once.
+    """
+    if not fold:
+        query = query_BJGQD.flatten(-4, -3)
+        return tuple(part.reshape(-1, *part.shape[-3:]) for part in (query, key, value))  # type: ignore[return-value]
+    group = query_BJGQD.shape[-3]
+    keys, values = (part.reshape(-1, 1, *part.shape[-2:]).expand(-1, group, -1, -1) for part in (key, value))
+    return query_BJGQD.reshape(-1, *query_BJGQD.shape[-3:]), keys, values
+
+
+def mask_of_four(mask: Tensor, query_BJGQD: Tensor, *, fold: bool) -> Tensor:
+    """A grouped mask as (batch or 1, heads or 1, queries or 1, keys), copied only where it varies over some of them."""
+    mask = mask.reshape((1,) * (query_BJGQD.ndim - mask.ndim) + mask.shape)
+    mask = mask if fold else mask.flatten(-4, -3)
+    lead, batch = mask.shape[:-3], query_BJGQD.shape[: -3 if fold else -4]
+    if lead.numel() > 1:
+        mask = mask.expand(*batch, *mask.shape[-3:])
+    return mask.reshape(-1, *mask.shape[-3:])

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
+import sys
+from collections.abc import Sequence
 from typing import Any, TypedDict
 
 import torch
 from torch import Tensor
 
-from regard.attention.masks import Sight
+from regard.attention.masks import Sight, Window
 from regard.attention.scores import Rule, Scores
-from regard.errors import InputError, KindError, ShapeError
+from regard.errors import InputError, KindError, ShapeError, UnknownNameError
 
 FLOATS = (torch.float64, torch.float32, torch.float16, torch.bfloat16)
-Window = tuple[int | None, int | None]
+LARGEST = sys.float_info.max
+FAR = 1 << 31  # no text is so long that a position lies beyond
 
 
 class ScoreOptions(TypedDict, total=False):
@@ -31,22 +34,24 @@ class ScoreOptions(TypedDict, total=False):
 
 def read_scores(query: Tensor, key: Tensor, options: ScoreOptions) -> Scores:
     """The scores that these arguments describe, or an error that says what does not fit."""
+    for option in options:
+        if option not in ScoreOptions.__annotations__:
+            raise UnknownNameError("option", option, ScoreOptions.__annotations__)
     for name, tensor in (("query", query), ("key", key)):
         check_tensor(name, tensor, query)
     check_pair(query, key)
-    sight = read_sight(query, key, options)
-    terms = []
+    shown, terms = None, []
     mask, bias = options.get("mask"), options.get("bias")
     if mask is not None:
         check_mask("mask", mask, query, key)
-        grouped = group_term(mask, query, key)
         if mask.dtype == torch.bool:
-            sight = Sight(sight.queries, sight.keys, sight.offset, sight.left, sight.right, grouped)
+            shown = group_term(mask, query, key)
         else:
-            terms.append(grouped)
+            terms.append(group_term(mask, query, key))
     if bias is not None:
         check_mask("bias", bias, query, key, additive=True)
         terms.append(group_term(bias, query, key))
+    sight = read_sight(query, key, options, shown)
     rule = Rule(read_scale(options.get("scale"), query), read_softcap(options.get("softcap")), sight)
     return Scores(rule, group_heads(query, key), key, tuple(terms), read_sinks(options.get("sinks"), query, key))
 
@@ -68,11 +73,11 @@ def check_tensor(name: str, tensor: Any, query: Tensor) -> None:
             found=f"{type(tensor).__module__}.{type(tensor).__qualname__}",
             do=f"convert it first: torch.as_tensor({name}, dtype=torch.float32)",
         )
-    if tensor.dtype not in FLOATS:
+    if tensor.dtype not in FLOATS or tensor.layout != torch.strided:
         raise KindError(
-            f"{name} must hold float64, float32, float16 or bfloat16 numbers",
-            found=f"{name} {show(tensor)} of {tensor.dtype}",
-            do=f"convert it first: {name}.float()",
+            f"{name} must be a dense tensor of float64, float32, float16 or bfloat16 numbers",
+            found=f"{name} {show(tensor)} of {tensor.dtype}, {tensor.layout}",
+            do=f"convert it first: {name}.float(), {name}.to_dense()",
         )
     if tensor.ndim < 3:
         raise ShapeError(
@@ -80,6 +85,10 @@ def check_tensor(name: str, tensor: Any, query: Tensor) -> None:
             found=f"{name} {show(tensor)}",
             do=f"for one head add its dim: {name}.unsqueeze(-3)",
         )
+    check_device(name, tensor, query)
+
+
+def check_device(name: str, tensor: Tensor, query: Tensor) -> None:
     if tensor.device != query.device:
         raise InputError(
             "all tensors must be on one device",
@@ -113,26 +122,25 @@ def check_pair(query: Tensor, key: Tensor) -> None:
 
 def check_mask(name: str, mask: Any, query: Tensor, key: Tensor, *, additive: bool = False) -> None:
     """A mask or bias must be boolean (mask only) or real, and broadcast to (batch..., heads, queries, keys)."""
-    if not isinstance(mask, Tensor) or not (mask.dtype in FLOATS or (mask.dtype == torch.bool and not additive)):
+    dense = isinstance(mask, Tensor) and mask.layout == torch.strided
+    if not dense or not (mask.dtype in FLOATS or (mask.dtype == torch.bool and not additive)):
         kinds = "real numbers to add" if additive else "booleans (True = may look) or real numbers to add"
         found = f"{show(mask)} of {mask.dtype}" if isinstance(mask, Tensor) else type(mask).__qualname__
         raise KindError(f"{name} must be a tensor of {kinds}", found=found, do=advice_on_kind(name, additive))
     whole = (*query.shape[:-1], key.shape[-2])
-    fits = mask.ndim <= len(whole) and all(
-        size in (1, goal) for size, goal in zip(reversed(mask.shape), reversed(whole), strict=False)
-    )
-    if not fits:
+    if not broadcasts(mask.shape, whole):
         raise ShapeError(
             f"{name} does not broadcast to (batch..., heads, queries, keys)",
             found=f"{name} {show(mask)}, wanted sizes of {tuple(whole)} or 1, aligned right",
             do="padding of shape (batch, keys) is written mask[:, None, None, :]",
         )
-    if mask.device != query.device:
-        raise InputError(
-            "all tensors must be on one device",
-            found=f"query on {query.device}, {name} on {mask.device}",
-            do=f"move it: {name}.to(query.device)",
-        )
+    check_device(name, mask, query)
+
+
+def broadcasts(shape: Sequence[int], goal: Sequence[int]) -> bool:
+    """Does one shape stretch to the other as NumPy stretches it, aligned right, without stretching the other?"""
+    pairs = zip(reversed(shape), reversed(goal), strict=False)
+    return len(shape) <= len(goal) and all(size in (1, wanted) for size, wanted in pairs)
 
 
 def advice_on_kind(name: str, additive: bool) -> str:
@@ -141,23 +149,25 @@ def advice_on_kind(name: str, additive: bool) -> str:
     return f"if 1 means may look: {name}.bool(); if it is to be added to the scores: {name}.float()"
 
 
-def read_sight(query: Tensor, key: Tensor, options: ScoreOptions) -> Sight:
+def read_sight(query: Tensor, key: Tensor, options: ScoreOptions, mask: Tensor | None) -> Sight:
     queries, keys = query.shape[-2], key.shape[-2]
     left, right = read_window(options.get("window"))
-    if options.get("causal"):
+    causal = options.get("causal", False)
+    if not isinstance(causal, bool):
+        raise KindError("causal must be True or False", found=f"{causal!r}", do="a mask goes into `mask`")
+    if causal:
         right = 0  # a window to the right says nothing more than causal allows
-    return Sight(queries, keys, read_offset(options.get("offset"), keys - queries), left, right)
+    return Sight.over(queries, keys, read_offset(options.get("offset"), keys - queries), (left, right), mask)
 
 
 def read_offset(offset: Any, default: int) -> int:
     if offset is None:
         return default
+    advice = "query i stands at position i + offset among the keys; None puts the last query on the last key"
     if not whole_number(offset):
-        raise KindError(
-            "offset must be one whole number",
-            found=f"{offset!r}",
-            do="query i stands at position i + offset among the keys; None puts the last query on the last key",
-        )
+        raise KindError("offset must be one whole number", found=f"{offset!r}", do=advice)
+    if abs(offset) > FAR:
+        raise InputError(f"offset must lie within {FAR:,}", found=f"{offset!r}", do=advice)
     return int(offset)
 
 
@@ -203,7 +213,8 @@ def read_dropout(dropout: Any) -> float:
 
 
 def real(name: str, number: Any, do: str) -> float:
-    if isinstance(number, bool) or not isinstance(number, (int, float)) or not math.isfinite(number):
+    finite = isinstance(number, (int, float)) and not isinstance(number, bool) and abs(number) <= LARGEST
+    if not finite:
         raise KindError(f"{name} must be one finite number", found=f"{number!r}", do=do)
     return float(number)
 
@@ -220,12 +231,7 @@ def read_sinks(sinks: Any, query: Tensor, key: Tensor) -> Tensor | None:
             found=found,
             do=f"give a float tensor of shape ({heads},)",
         )
-    if sinks.device != query.device:
-        raise InputError(
-            "all tensors must be on one device",
-            found=f"query on {query.device}, sinks on {sinks.device}",
-            do="move it: sinks.to(query.device)",
-        )
+    check_device("sinks", sinks, query)
     return torch.unflatten(sinks, 0, (key.shape[-3], -1))
 
 
@@ -237,6 +243,9 @@ def group_heads(query_BHQD: Tensor, key: Tensor) -> Tensor:
 
 def group_term(term: Tensor, query: Tensor, key: Tensor) -> Tensor:
     """A mask or bias of any rank, its head dim split like the query's, sizes 1 kept where it broadcasts."""
+    for dim, stride in enumerate(term.stride()):
+        if stride == 0 and term.shape[dim] > 1 and not term.requires_grad:  # one row expanded over all is one row
+            term = term.narrow(dim, 0, 1)
     term = term.reshape((1,) * (query.ndim - term.ndim) + term.shape)
     served, heads = key.shape[-3], query.shape[-3]
     return torch.unflatten(term, -3, (1, 1) if term.shape[-3] == 1 else (served, heads // served))

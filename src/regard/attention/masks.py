@@ -21,6 +21,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+Window = tuple[int | None, int | None]
+
 
 @dataclass(frozen=True)
 class Sight:
@@ -33,12 +35,20 @@ class Sight:
     right: int | None = None
     mask: Tensor | None = None  # boolean, rank (B..., J, G, Q, K), sizes 1 where it broadcasts
 
+    @classmethod
+    def over(cls, queries: int, keys: int, offset: int, window: Window, mask: Tensor | None = None) -> Sight:
+        """The same, with a bound that hides nothing left out."""
+        left, right = window
+        if left is not None and offset + queries - 1 - left <= 0:
+            left = None
+        if right is not None and offset + right >= keys - 1:
+            right = None
+        return cls(queries, keys, offset, left, right, mask)
+
     @property
     def banded(self) -> bool:
         """Does the band hide anything?"""
-        first, last = self.offset, self.offset + self.queries - 1
-        hides_right = self.right is not None and first + self.right < self.keys - 1
-        return hides_right or (self.left is not None and last - self.left > 0)
+        return self.left is not None or self.right is not None
 
     @property
     def causal_square(self) -> bool:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Required
+from collections.abc import Mapping, Sequence
+from typing import Any, Required
 
 import torch
 from torch import Tensor
 
-from regard.attention.inputs import ScoreOptions, whole_number
+from regard.attention.inputs import ScoreOptions, check_tensor, whole_number
 from regard.attention.received import received
-from regard.errors import InputError
+from regard.errors import InputError, KindError
 
 
 class Layer(ScoreOptions, total=False):
@@ -28,9 +28,8 @@ def rollout(layers: Sequence[Layer], token: int, *, residual: float = 0.5) -> Te
     Each layer passes on `residual` of what it got and mixes the rest by the mean weights of its heads, as in Abnar and
     Zuidema (2020); read from the last layer down, that is one weighted `received` a layer.
     """
-    if not layers:
-        raise InputError("rollout needs at least one layer", do="give the layers' query and key, first layer first")
-    if not 0 <= residual <= 1:
+    check_layers(layers)
+    if isinstance(residual, bool) or not isinstance(residual, (int, float)) or not 0 <= residual <= 1:
         raise InputError("residual must be between 0 and 1", found=f"{residual!r}", do="0.5 is the usual share")
     share = start_at(token, layers[-1]["query"])
     for layer in reversed(layers):
@@ -38,6 +37,20 @@ def rollout(layers: Sequence[Layer], token: int, *, residual: float = 0.5) -> Te
         mixed = received(**layer, weigh=share[..., None, :]).mean(-2)
         share = residual * share + (1.0 - residual) * mixed
     return share
+
+
+def check_layers(layers: Any) -> None:
+    """Each must be the arguments of `received`, the same length throughout."""
+    each = layers if isinstance(layers, (list, tuple)) else []
+    if not each or not all(isinstance(layer, Mapping) and {"query", "key"} <= layer.keys() for layer in each):
+        raise KindError(
+            "rollout needs a list of layers, each with its query and key",
+            found=f"{type(layers).__qualname__}" + (f" of {type(each[0]).__qualname__}" if each else ""),
+            do='[{"query": q, "key": k, "causal": True}, ...], first layer first',
+        )
+    for layer in each:
+        for name in ("query", "key"):
+            check_tensor(name, layer[name], layer["query"])
 
 
 def start_at(token: int, query: Tensor) -> Tensor:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -16,7 +17,22 @@ from torch import Tensor
 from regard.attention.masks import Sight, cut
 
 NOWHERE = float("-inf")
+LOW = -1e30  # scores below, such as those that finfo.min was added to, have rounded away all that was in them
 HALVES = (torch.float16, torch.bfloat16)
+
+
+class LogSum(NamedTuple):
+    """log sum exp(s) of each row, as its largest score and the rest, (B..., J, G, Q) each.
+
+    Kept apart because their sum rounds the rest away when the largest score is as far down as finfo.min.
+    """
+
+    top: Tensor
+    rest: Tensor
+
+    @property
+    def total(self) -> Tensor:
+        return self.top + self.rest
 
 
 @dataclass(frozen=True)
@@ -57,9 +73,10 @@ class Scores:
         return torch.promote_types(self.query_BJGQD.dtype, self.key_BJKD.dtype)
 
     def to(self, dtype: torch.dtype) -> Scores:
-        """In another dtype, but for terms beside half-precision queries: those keep their own."""
-        terms = self.terms if dtype in HALVES else tuple(narrow(term, dtype) for term in self.terms)
-        sinks = None if self.sinks_JG is None else self.sinks_JG.to(dtype)
+        """In another dtype, but for terms and sinks beside half-precision queries: those keep their own."""
+        half = dtype in HALVES
+        terms = self.terms if half else tuple(narrow(term, dtype) for term in self.terms)
+        sinks = self.sinks_JG if half or self.sinks_JG is None else self.sinks_JG.to(dtype)
         return Scores(self.rule, self.query_BJGQD.to(dtype), self.key_BJKD.to(dtype), terms, sinks)
 
     def row_blocks(self) -> Iterator[slice]:
@@ -71,10 +88,21 @@ class Scores:
         """The blocks of keys that these rows may see by their band."""
         yield from blocks(self.rule.sight.span(rows), block_shape(self)[1])
 
+    def blocks(self) -> Iterator[tuple[slice, slice]]:
+        """Rows and columns of every block that may hold something visible."""
+        for rows in self.row_blocks():
+            for columns in self.column_blocks(rows):
+                yield rows, columns
+
     def added(self, rows: slice, columns: slice) -> Tensor | None:
         """Bias and additive masks of a block, summed, broadcastable to it."""
         parts = [cut(term, rows, columns) for term in self.terms]
-        return sum(parts[1:], start=parts[0]) if parts else None
+        if len(parts) < 2:
+            return parts[0] if parts else None
+        total, lowest = sum(parts[1:], start=parts[0]), torch.finfo(parts[0].dtype).min
+        hidden = sum((part == NOWHERE for part in parts[1:]), start=parts[0] == NOWHERE)
+        # Two finite numbers may sum to -inf, but only a true -inf hides a cell.
+        return torch.where(hidden, NOWHERE, total.clamp(min=lowest))
 
     def visible(self, rows: slice, columns: slice) -> Tensor | None:
         """Where this block may look, broadcastable to it: False by band, by mask, or where -inf is added."""
@@ -88,7 +116,8 @@ class Scores:
     def capped(self, rows: slice, columns: slice) -> Tensor:
         """scale * q.k, softcapped: the part of the score that q and k make."""
         query_BJGQD = self.query_BJGQD[..., rows, :] * self.rule.scale
-        stacked = query_BJGQD.flatten(-3, -2) @ self.key_BJKD[..., columns, :].mT
+        with full_precision(self.device):
+            stacked = query_BJGQD.flatten(-3, -2) @ self.key_BJKD[..., columns, :].mT
         scaled = torch.unflatten(stacked, -2, query_BJGQD.shape[-3:-1])
         softcap = self.rule.softcap
         return scaled if softcap is None else (scaled / softcap).tanh_().mul_(softcap)
@@ -102,11 +131,16 @@ class Scores:
             visible = both(visible, added != NOWHERE)
         return scores if visible is None else scores.masked_fill_(~visible, NOWHERE), visible
 
-    def weights(self, rows: slice, columns: slice, lse_BJGQ: Tensor) -> Tensor:
+    def weights(self, rows: slice, columns: slice, lse: LogSum) -> Tensor:
         """The exact weights of a block: exp(s - lse); rows that look nowhere (lse -inf) are zeros."""
-        lse_BJG1 = lse_BJGQ[..., rows, None]
+        top, rest = lse.top[..., rows, None], lse.rest[..., rows, None]
         scores, _ = self.block(rows, columns)
-        return scores.sub_(lse_BJG1.masked_fill(lse_BJG1 == NOWHERE, 0.0)).exp_()
+        return scores.sub_(top.masked_fill(top == NOWHERE, 0.0)).sub_(rest).exp_()
+
+
+def full_precision(device: torch.device) -> torch.autocast:
+    """Inside autocast too: a product rounded to bfloat16 would change every number shown."""
+    return torch.autocast(device.type, enabled=False)
 
 
 def narrow(term: Tensor, dtype: torch.dtype) -> Tensor:

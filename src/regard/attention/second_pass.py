@@ -5,14 +5,14 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from regard.attention.inputs import ScoreOptions, read_scores
-from regard.attention.scores import Scores
+from regard.attention.inputs import ScoreOptions, check_device, read_scores
+from regard.attention.scores import LOW, NOWHERE, LogSum, Scores
 from regard.attention.statistics import Running
 from regard.errors import ShapeError
 
 
-def read_pass(query: Tensor, key: Tensor, lse: Tensor | None, options: ScoreOptions) -> tuple[Scores, Tensor]:
-    """The scores in float32 or wider, and lse grouped as (B..., J, G, Q)."""
+def read_pass(query: Tensor, key: Tensor, lse: Tensor | None, options: ScoreOptions) -> tuple[Scores, LogSum]:
+    """The scores in float32 or wider, and the lse of every row, grouped."""
     scores = read_scores(query, key, options)
     scores = scores.to(torch.promote_types(scores.dtype, torch.float32))
     if lse is None:
@@ -24,11 +24,14 @@ def read_pass(query: Tensor, key: Tensor, lse: Tensor | None, options: ScoreOpti
             found=f"lse {given}, query {tuple(query.shape)}",
             do="take it from attend(..., see='stats'), or leave it out and it is computed",
         )
-    grouped = lse.to(scores.query_BJGQD.dtype).reshape(scores.query_BJGQD.shape[:-1])
-    return scores, grouped
+    check_device("lse", lse, query)
+    top = lse.to(scores.query_BJGQD.dtype).reshape(scores.query_BJGQD.shape[:-1])
+    if bool(((top < LOW) & (top != NOWHERE)).any()):
+        return scores, lse_of(scores)
+    return scores, LogSum(top, torch.zeros_like(top))
 
 
-def lse_of(scores: Scores) -> Tensor:
+def lse_of(scores: Scores) -> LogSum:
     """The log-sum-exp of every row, in one pass."""
     parts = []
     for rows in scores.row_blocks():
@@ -37,4 +40,4 @@ def lse_of(scores: Scores) -> Tensor:
             running.add(columns)
         running.finish()
         parts.append(running.lse())
-    return torch.cat(parts, -1)
+    return LogSum(*(torch.cat(kept, -1) for kept in zip(*parts, strict=True)))

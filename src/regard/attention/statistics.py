@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from regard.attention.masks import cut
-from regard.attention.scores import NOWHERE, Scores, both
+from regard.attention.scores import NOWHERE, LogSum, Scores, both
 
 FLOOR = -1e4  # exp of it is exactly 0 in every dtype, and 0 * FLOOR is 0 where 0 * -inf would be NaN
 
@@ -87,7 +87,7 @@ class Running:
         """Raise m to include `top`, bring l and u to the new m, and give s - m and the factor exp(old m - new m)."""
         higher = torch.maximum(self.m, top)
         anchor = higher.masked_fill(higher == NOWHERE, 0.0)
-        fall = (self.m - anchor).masked_fill(self.m == NOWHERE, 0.0)
+        fall = (self.m - anchor).clamp(min=FLOOR)  # further down the factor is 0, and 0 * -inf would be NaN
         factor = (self.m - anchor).exp()
         if self.full:
             self.u = factor * (self.u + fall * self.l)
@@ -138,18 +138,19 @@ class Running:
         """Rows that could look at no key: decided by what is visible, never by looking for NaN."""
         return ~self.lit.expand_as(self.m)
 
-    def lse(self) -> Tensor:
-        lse = self.m + self.l.log()
-        return lse if self.scores.sinks_JG is not None else lse.masked_fill(self.empty, NOWHERE)
+    def lse(self) -> LogSum:
+        """Of a row that saw nothing, and has no sink, -inf and 0."""
+        blank = self.l == 0
+        return LogSum(self.m.masked_fill(blank, NOWHERE), self.l.log().masked_fill(blank, 0.0))
 
     def statistics(self) -> tuple[Tensor, ...]:
-        """The fields of `Statistics`, grouped, in their order."""
+        """The fields of `Statistics` behind lse, grouped, in their order."""
         lse, empty = self.lse(), self.empty
         entropy = (self.l.log() - self.u / self.l).clamp(min=0.0)
-        weights = [(score - lse).exp() for score in (self.top_score, self.own_score, self.first_score)]
+        weights = [(score - lse.top - lse.rest).exp() for score in (self.top_score, self.own_score, self.first_score)]
         fields = [entropy, weights[0], self.distance / self.l, weights[1], weights[2]]
         entropy, top, distance, own, first = (value.masked_fill(empty, 0.0) for value in fields)
-        return lse, entropy, top, self.top_key.masked_fill(empty, -1), distance, own, first
+        return entropy, top, self.top_key.masked_fill(empty, -1), distance, own, first
 
 
 def first_shown(scores: Scores, rows: slice) -> Tensor:

@@ -54,6 +54,8 @@ def six_steps(
     weights_BHQK = softmax(masked_BHQK, visible, sinks_H)  # 5. softmax: positive, each row sums to 1
     kept_BHQK = torch.dropout(weights_BHQK, dropout, train=True) if dropout else weights_BHQK
     output_BHQV = by_group(kept_BHQK, value_BJKV)  # 6. mix: the weighted mean of the values
+    if visible is not None:  # a row that may look nowhere says nothing, whatever the values are
+        output_BHQV = output_BHQV.masked_fill(~visible.any(-1, keepdim=True), 0.0)
     return Steps(
         query_BHQD, key_BJKD, value_BJKV,
         scores_BHQK, scaled_BHQK, capped_BHQK, biased_BHQK, masked_BHQK, weights_BHQK, output_BHQV,

@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from regard.attention.masks import cut
-from regard.attention.scores import NOWHERE, Rule, Scores
+from regard.attention.scores import NOWHERE, LogSum, Rule, Scores, full_precision
 from regard.attention.statistics import Running
 
 
@@ -23,7 +23,8 @@ def tiled(scores: Scores, value_BJKV: Tensor, dropout: float = 0.0, *, full: boo
     seed = int(torch.randint(1 << 62, ())) if dropout else 0
     plan = Plan(scores.rule, Dropout(dropout, seed), full)
     trained = (scores.query_BJGQD, scores.key_BJKD, value_BJKV, scores.sinks_JG, *scores.terms)
-    outputs: tuple[Tensor, ...] = Tiled.apply(plan, *trained)  # type: ignore[no-untyped-call]
+    with full_precision(scores.device):
+        outputs: tuple[Tensor, ...] = Tiled.apply(plan, *trained)  # type: ignore[no-untyped-call]
     return outputs
 
 
@@ -58,8 +59,8 @@ class Tiled(torch.autograd.Function):
     """(plan, query, key, value, sinks, *terms) -> (output, lse, *statistics); gradients for every tensor given."""
 
     @staticmethod
-    def forward(ctx: Any, plan: Plan, query: Tensor, key: Tensor, value: Tensor, *rest: Any) -> Any:
-        scores = Scores(plan.rule, query, key, terms=rest[1:], sinks_JG=rest[0])
+    def forward(ctx: Any, plan: Plan, query: Tensor, key: Tensor, value: Tensor, *others: Any) -> Any:
+        scores = Scores(plan.rule, query, key, terms=others[1:], sinks_JG=others[0])
         draws = plan.dropout.draws(scores.device)
         output = query.new_empty(*query.shape[:-1], value.shape[-1])
         kept: list[tuple[Tensor, ...]] = []
@@ -73,23 +74,25 @@ class Tiled(torch.autograd.Function):
                 mixed = mixed * factor[..., None] + grouped(exps, value[..., columns, :])
             mixed = mixed * running.finish()[..., None] / running.l[..., None]
             output[..., rows, :] = mixed.masked_fill(running.empty[..., None], 0.0)
-            kept.append(running.statistics() if plan.full else (running.lse(),))
-        fields = [torch.cat(parts, -1) for parts in zip(*kept, strict=True)]
+            kept.append((*running.lse(), *(running.statistics() if plan.full else ())))
+        top, rest, *fields = [torch.cat(parts, -1) for parts in zip(*kept, strict=True)]
         ctx.plan = plan
-        ctx.save_for_backward(query, key, value, output, fields[0], *rest)
+        fields = [LogSum(top, rest).total, *fields]
+        ctx.save_for_backward(query, key, value, output, top, rest, *others)
         ctx.mark_non_differentiable(*fields)
         return output, *fields
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad_output: Tensor, *_: Tensor) -> Any:
-        query, key, value, output, lse, sinks, *terms = ctx.saved_tensors
+        query, key, value, output, top, rest, sinks, *terms = ctx.saved_tensors
+        lse = LogSum(top, rest)
         scores = Scores(ctx.plan.rule, query, key, terms=tuple(terms), sinks_JG=sinks)
         grads = Gradients.zero(scores, value, ctx.needs_input_grad[5:])
         delta = (grad_output * output).sum(-1)  # sum over keys of weight * its gradient
         draws = ctx.plan.dropout.draws(scores.device)
-        for rows in scores.row_blocks():
-            for columns in scores.column_blocks(rows):
+        for rows, columns in scores.blocks():
+            with full_precision(scores.device):
                 weights = scores.weights(rows, columns, lse)
                 grad_weights = grouped(grad_output[..., rows, :], value[..., columns, :].mT)
                 thinned = ctx.plan.dropout.thin(weights, draws)
@@ -139,9 +142,9 @@ def over_group(cells_BJGQK: Tensor, rows_BJGQX: Tensor) -> Tensor:
     return cells_BJGQK.flatten(-3, -2).mT @ rows_BJGQX.flatten(-3, -2)
 
 
-def sink_gradient(sinks_JG: Tensor | None, lse_BJGQ: Tensor, delta_BJGQ: Tensor) -> Tensor | None:
+def sink_gradient(sinks_JG: Tensor | None, lse: LogSum, delta_BJGQ: Tensor) -> Tensor | None:
     """A sink takes weight exp(sink - lse) from every row and gives no value back."""
     if sinks_JG is None:
         return None
-    weight = (sinks_JG[..., None] - lse_BJGQ).exp().masked_fill(lse_BJGQ == NOWHERE, 0.0)
+    weight = (sinks_JG[..., None] - lse.top - lse.rest).exp().masked_fill(lse.top == NOWHERE, 0.0)
     return (-weight * delta_BJGQ).sum(-1).sum_to_size(sinks_JG.shape)

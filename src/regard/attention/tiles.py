@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal, Unpack
+from typing import Any, Literal, Unpack
 
 import torch
 import torch.nn.functional as F
@@ -38,16 +38,17 @@ def tile(
     """
     if pool not in ("mass", "max", "mean"):
         raise UnknownNameError("pooling", str(pool), ("mass", "max", "mean"))
-    scores, lse_BJGQ = read_pass(query, key, lse, score)
-    down = Axis.read("rows", rows, query.shape[-2], cell if isinstance(cell, int) else cell[0])
-    across = Axis.read("columns", columns, key.shape[-2], cell if isinstance(cell, int) else cell[1])
-    pooled = lse_BJGQ.new_zeros(*lse_BJGQ.shape[:-1], down.bins, across.bins)
+    scores, sums = read_pass(query, key, lse, score)
+    high, wide = cell if isinstance(cell, (tuple, list)) and len(cell) == 2 else (cell, cell)
+    down = Axis.read("rows", rows, query.shape[-2], high)
+    across = Axis.read("columns", columns, key.shape[-2], wide)
+    pooled = sums.top.new_zeros(*sums.top.shape[:-1], down.bins, across.bins)
     height, width = block_shape(scores)
     for part, bins in down.parts(height):
         seen = scores.rule.sight.span(part)
         for section, boxes in across.parts(width):
             if section.start < seen.stop and section.stop > seen.start:
-                weights = scores.weights(part, section, lse_BJGQ)
+                weights = scores.weights(part, section, sums)
                 merge(pooled[..., bins, boxes], pool_block(weights, down.cell, across.cell, pool), pool)
     if pool == "mean":
         pooled /= down.sizes(pooled)[:, None] * across.sizes(pooled)
@@ -63,16 +64,22 @@ class Axis:
     cell: int
 
     @classmethod
-    def read(cls, name: str, extent: Extent | None, length: int, cell: int) -> Axis:
-        start, stop = (0, length) if extent is None else extent
-        if not (whole_number(start) and whole_number(stop) and 0 <= start <= stop <= length):
+    def read(cls, name: str, extent: Any, length: int, cell: Any) -> Axis:
+        """One side, checked."""
+        pair = isinstance(extent, (tuple, list)) and len(extent) == 2 and all(map(whole_number, extent))
+        start, stop = (0, length) if extent is None else extent if pair else (-1, -1)
+        if not 0 <= start <= stop <= length:
             raise InputError(
                 f"{name} must be (start, stop) within the map",
                 found=f"{name}={extent!r}, of {length}",
                 do=f"choose 0 <= start <= stop <= {length}; leave it out for all",
             )
         if not whole_number(cell) or cell < 1:
-            raise InputError("cell must be a whole number, at least 1", found=f"{cell!r}", do="1 shows every weight")
+            raise InputError(
+                "cell must be a whole number, at least 1",
+                found=f"{cell!r}",
+                do="1 shows every weight; (a, b): queries, keys",
+            )
         return cls(start, stop, cell)
 
     @property

@@ -6,7 +6,11 @@ import typer
 
 import regard
 from regard.cli.check import check
+from regard.cli.classify import classify
+from regard.cli.generate import generate
+from regard.cli.info import info
 from regard.cli.steps import steps
+from regard.cli.translate import translate
 from regard.cli.verb import Verb
 
 app = typer.Typer(
@@ -17,8 +21,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command(cls=Verb)(steps)
-app.command(cls=Verb)(check)
+for verb in (steps, check, translate, generate, classify, info):
+    app.command(cls=Verb)(verb)
 
 
 def show_version(wanted: bool) -> None:

@@ -91,8 +91,9 @@ class Search:
         """Every open text with every next id; keep the best. Gives the rows to go on from, and their new ids."""
         rows, width = self.running_BW.shape
         total = (self.running_BW[..., None] + logs.view(rows, width, -1)).flatten(1)
-        # Twice as many as beams: even if half of them end here, the beams stay full.
-        scores, index = total.topk(min(2 * width, total.shape[1]), -1)
+        # Each open text can end in as many ways as there are ends: with that many to spare, the beams stay full.
+        spare = max(1, len(self.limits.end)) * width
+        scores, index = total.topk(min(width + spare, total.shape[1]), -1)
         vocabulary = logs.shape[-1]
         parents, ids = index // vocabulary, index % vocabulary
         texts = torch.cat([self.open_BWT.gather(1, parents[..., None].expand(-1, -1, step)), ids[..., None]], -1)
@@ -115,7 +116,7 @@ class Search:
         self.ended_scores_BW = best.values
         for row, picks in enumerate(best.indices.tolist()):
             if any(pick >= width for pick in picks):
-                pool = [*self.ended[row], *map(self.limits.text, texts[row].tolist())]
+                pool = [*self.ended[row], *map(tuple, texts[row].tolist())]
                 self.ended[row] = [pool[pick] for pick in picks]
 
     def done(self, length: int) -> bool:
@@ -130,6 +131,6 @@ class Search:
 
     def results(self) -> list[list[Hypothesis]]:
         return [
-            [Hypothesis(text, score) for text, score in zip(texts, scores, strict=True) if score > NEVER]
+            [self.limits.hypothesis(text, score) for text, score in zip(texts, scores, strict=True) if score > NEVER]
             for texts, scores in zip(self.ended, self.ended_scores_BW.tolist(), strict=True)
         ]

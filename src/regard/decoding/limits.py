@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -12,10 +13,11 @@ from regard.errors import InputError
 
 
 class Hypothesis(NamedTuple):
-    """One text: its ids without start and end, and the score it was chosen by."""
+    """One text: its ids without start and end, the score it was chosen by, and which id ended it, if one did."""
 
     ids: tuple[int, ...]
     score: float
+    end: int | None = None
 
 
 @dataclass(frozen=True)
@@ -56,9 +58,7 @@ class Limits:
             return torch.zeros_like(ids, dtype=torch.bool)
         return torch.isin(ids, torch.tensor(self.end, device=ids.device))
 
-    def text(self, ids: list[int]) -> tuple[int, ...]:
-        """The ids before the first end."""
-        for place, token in enumerate(ids):
-            if token in self.end:
-                return tuple(ids[:place])
-        return tuple(ids)
+    def hypothesis(self, ids: Sequence[int], score: float) -> Hypothesis:
+        """What was said, up to the first end."""
+        place = next((place for place, token in enumerate(ids) if token in self.end), None)
+        return Hypothesis(tuple(ids[:place]), score, None if place is None else ids[place])

@@ -77,4 +77,4 @@ def pick_in_turn(
             break
         logits = stepper.advance(ids[:, None])
     texts = torch.stack(picked, 1).tolist()
-    return [Hypothesis(limits.text(ids), score) for ids, score in zip(texts, scores.tolist(), strict=True)]
+    return [limits.hypothesis(ids, score) for ids, score in zip(texts, scores.tolist(), strict=True)]

@@ -10,8 +10,19 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from regard.attention import attend
-from regard.attention.fused import GRID
-from tests.attention_cases import CASES, Case, attend_module, coin, columns_first, fits_fused, make, normal, read
+from regard.attention.fused import GRID, one_mask
+from tests.attention_cases import (
+    CASES,
+    DEVICES,
+    Case,
+    attend_module,
+    coin,
+    columns_first,
+    fits_fused,
+    make,
+    normal,
+    read,
+)
 
 DENSE = 0  # torch's number for the kernel that holds queries x keys
 
@@ -82,19 +93,31 @@ LONG_MISFITS = {
     "causal and padding": {"causal": True, "mask": torch.ones(32_768, dtype=torch.bool)},
     "causal, offset": {"causal": True, "offset": 5},
     "mask of rows and mask of keys": {"mask": torch.ones(32_768, dtype=torch.bool), "bias": torch.zeros(32_768, 1)},
-    "mask that is an expanded row": {"mask": torch.ones(32_768, dtype=torch.bool).expand(1, 1, 32_768, 32_768)},
-    "bias that is an expanded number": {"bias": torch.zeros(()).expand(32_768, 32_768)},
 }
 
 
 @pytest.mark.parametrize("options", LONG_MISFITS.values(), ids=LONG_MISFITS)
 def test_long_inputs_that_would_need_a_grid_are_tiled(options: dict[str, Any]) -> None:
-    """SDPA takes one mask: where that would be larger than what the caller holds, and large, blocks need less.
-
-    An expanded mask holds one row however many it shows: Hugging Face passes padding in that form.
-    """
+    """SDPA takes one mask: where that would be larger than what the caller holds, and large, blocks need less."""
     assert GRID < 32_768**2
     assert not fits_fused(long(**options))
+
+
+EXPANDED = {
+    "a row of booleans": {"mask": torch.ones(32_768, dtype=torch.bool).expand(1, 1, 32_768, 32_768)},
+    "a row of numbers": {"mask": torch.zeros(32_768).expand(32_768, 32_768)},
+    "a number for each query": {"bias": torch.zeros(32_768, 1).expand(1, 32_768, 32_768)},
+    "one number": {"bias": torch.zeros(()).expand(32_768, 32_768)},
+}
+
+
+@pytest.mark.parametrize("options", EXPANDED.values(), ids=EXPANDED)
+def test_an_expanded_mask_is_never_made_real(options: dict[str, Any]) -> None:
+    """It holds one row however many it shows: Hugging Face passes padding in that form."""
+    scores, _ = read(long(**options))
+    if attend_module.fits(scores, 0.0):
+        mask, _ = one_mask(scores)
+        assert mask is None or mask.untyped_storage().nbytes() < 1 << 20
 
 
 LONG_FITS = {
@@ -139,6 +162,39 @@ def test_no_case_falls_to_the_dense_kernel(case: Case, dtype: torch.dtype, kerne
     attend(case.query, case.key, case.value, **case.options)
     assert DENSE not in kernels
     assert len(kernels) == fits_fused(case)
+
+
+USUAL = {
+    "plain": {},
+    "causal": {"causal": True},
+    "groups": {"served": 2},
+    "groups, causal": {"served": 2, "causal": True},
+    "groups, padding": {"served": 2, "mask": coin(2048)},
+    "padding": {"mask": coin(2048)},
+    "bias for each key": {"bias": normal(2048)},
+    "value dim": {"value_dim": 32},
+}
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("options", USUAL.values(), ids=USUAL)
+def test_large_maps_never_reach_the_dense_kernel(
+    options: dict[str, Any], dtype: torch.dtype, device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which kernel takes which dtype, dim and grouping differs between devices: what none takes must be tiled."""
+    used: list[int] = []
+
+    def spy(query: Tensor, key: Tensor, value: Tensor, **options: Any) -> Tensor:
+        used.append(torch._fused_sdp_choice(query, key, value, **options))
+        return query.new_zeros(*query.shape[:-1], value.shape[-1])  # the choice is the question, not the answer
+
+    monkeypatch.setattr(F, "scaled_dot_product_attention", spy)
+    sizes = {"heads": 4, "queries": 2048, "keys": 2048, "dim": 64, "value_dim": 64}
+    case = make("usual", **{**sizes, **options}).to(dtype, device)
+    assert read(case)[0].cells > GRID
+    attend(case.query, case.key, case.value, **case.options)
+    assert DENSE not in used
 
 
 def test_gradients_do_not_fall_to_the_dense_kernel(kernels: list[int]) -> None:

@@ -86,6 +86,18 @@ def test_a_gradient_that_was_expanded() -> None:
     torch.testing.assert_close(*grads)
 
 
+@pytest.mark.parametrize("backend", ["tiled", "steps"])
+def test_an_expanded_bias_gets_the_gradient_of_every_cell(backend: str) -> None:
+    """Its cells share one number in memory, not one gradient."""
+    case = make("expanded bias", **SIZES)
+    found = []
+    for bias in (torch.zeros(3, 4).double(), torch.zeros(1, 4).double().expand(3, 4)):
+        bias.requires_grad_()
+        output = run_backend(backend, Case("", case.query, case.key, case.value, {"bias": bias}))
+        found.extend(torch.autograd.grad(output, bias, drawer("expanded bias")(*output.shape)))
+    torch.testing.assert_close(*found)
+
+
 @pytest.mark.parametrize("names", [("query",), ("key",), ("value",), ("bias",), ("sinks",), ("query", "bias")], ids=str)
 def test_gradients_of_some_tensors_are_those_of_all(names: tuple[str, ...]) -> None:
     case = make("some", **SIZES, bias=normal(2, 3, 4), sinks=normal(2), softcap=2.0)

@@ -1,0 +1,87 @@
+"""Folders of Hugging Face: found or downloaded, their tensors read, whole or in shards. Never pickle."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from regard.errors import FileError
+from regard.models.checkpoint import read_tensors
+
+FILES = ("*.json", "*.safetensors", "*.spm", "vocab.txt", "merges.txt")
+HUB_NAME = re.compile(r"[\w-][\w.-]*(/[\w.-]+)?")
+
+
+def locate(name: str | Path) -> Path:
+    """The folder of that name, else the model of that name on the Hugging Face hub, downloaded."""
+    folder = Path(name).expanduser()
+    if folder.is_dir():
+        return folder
+    if isinstance(name, Path) or not HUB_NAME.fullmatch(name) or folder.exists():
+        raise FileError(
+            f"{name} holds no model",
+            found="a file" if folder.exists() else "no such folder",
+            do="give the folder of a model, or a name on the Hugging Face hub",
+        )
+    return download(name)
+
+
+def download(name: str) -> Path:
+    """Fetch a model from the hub into its cache; what is there already is not fetched again."""
+    from huggingface_hub import snapshot_download
+
+    try:
+        return Path(snapshot_download(name, allow_patterns=list(FILES)))
+    except Exception as error:  # each version of the library and of its transport raises others
+        raise FileError(
+            f"{name} is no folder here, and could not be had from the Hugging Face hub",
+            found=f"{type(error).__name__}: {(str(error).strip() or 'no reason given').splitlines()[0]}",
+            do="check the name and the network, or give the folder of a model on this machine",
+        ) from error
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """A JSON file's names and values; nothing when there is no such file."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise FileError(f"cannot read {path}", found=str(error), do="download the folder again") from error
+    if not isinstance(data, dict):
+        raise FileError(f"{path} must hold names and values", found=type(data).__name__, do="download it again")
+    return data
+
+
+def read_weights(folder: Path) -> dict[str, Tensor]:
+    """Every tensor of the folder by name."""
+    if (folder / "model.safetensors").exists():
+        return read_tensors(folder / "model.safetensors")
+    index = read_json(folder / "model.safetensors.index.json")
+    if index:
+        return read_shards(folder, index)
+    if any(folder.glob("pytorch_model*.bin*")):
+        raise FileError(
+            f"{folder} holds its weights as a pickle, which can run any code when it is read",
+            found="pytorch_model.bin and no model.safetensors",
+            do="convert it where you trust it, with transformers: from_pretrained(FOLDER), then save_pretrained(NEW)",
+        )
+    raise FileError(f"{folder} holds no weights", found="no model.safetensors", do="download the folder again")
+
+
+def read_shards(folder: Path, index: dict[str, Any]) -> dict[str, Tensor]:
+    files = index.get("weight_map")
+    if not isinstance(files, dict) or any(Path(str(name)).name != name for name in files.values()):
+        raise FileError(
+            f"{folder} has a damaged model.safetensors.index.json",
+            found="no weight_map of tensors to files beside it",
+            do="download the folder again",
+        )
+    tensors: dict[str, Tensor] = {}
+    for file in sorted(set(files.values())):
+        tensors |= read_tensors(folder / file)
+    return tensors

@@ -1,0 +1,76 @@
+"""How tensors of ours and of others correspond: one table a format, read in both directions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from regard.errors import FileError
+from regard.models.checkpoint import own_tensors, some
+
+
+class Link(NamedTuple):
+    """One tensor of ours is these of theirs, one under the other; `turned` when theirs lies on its side."""
+
+    ours: str
+    theirs: tuple[str, ...]
+    turned: bool = False
+
+
+def layer(ours: str, *theirs: str, turned: bool = False) -> Iterator[Link]:
+    """Weight and bias of a linear layer, or of a norm."""
+    yield Link(f"{ours}.weight", tuple(f"{name}.weight" for name in theirs), turned)
+    yield Link(f"{ours}.bias", tuple(f"{name}.bias" for name in theirs))
+
+
+def take(links: Iterable[Link], theirs: dict[str, Tensor], folder: Path) -> dict[str, Tensor]:
+    """Our tensors, in float32, from theirs."""
+    links = list(links)
+    missing = sorted({name for link in links for name in link.theirs} - theirs.keys())
+    if missing:
+        raise FileError(
+            f"the tensors in {folder} do not fit its config.json",
+            found=f"missing: {some(missing)}",
+            do="keep the two together, or download the folder again",
+        )
+    parts = {link.ours: [turn(theirs[name].float(), link.turned) for name in link.theirs] for link in links}
+    return {name: torch.cat(part) if len(part) > 1 else part[0] for name, part in parts.items()}
+
+
+def give(links: Iterable[Link], ours: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Their tensors from ours."""
+    theirs: dict[str, Tensor] = {}
+    for link in links:
+        for name, part in zip(link.theirs, ours[link.ours].chunk(len(link.theirs)), strict=True):
+            theirs[name] = turn(part, link.turned).contiguous()
+    return theirs
+
+
+def turn(tensor: Tensor, turned: bool) -> Tensor:
+    return tensor.mT if turned else tensor
+
+
+def ours_of(model: nn.Module) -> dict[str, Tensor]:
+    """Every tensor of a model of ours once, apart from the model."""
+    return {name: tensor.detach().cpu().float() for name, tensor in own_tensors(model).items()}
+
+
+def fill(model: Any, tensors: dict[str, Tensor], folder: Path) -> Any:
+    """Put tensors into a model of ours, ready to use; a shape that does not fit is named."""
+    wanted = own_tensors(model)
+    assert wanted.keys() == tensors.keys(), wanted.keys() ^ tensors.keys()
+    for name, tensor in tensors.items():
+        if tensor.shape != wanted[name].shape:
+            raise FileError(
+                f"the tensors in {folder} do not fit its config.json",
+                found=f"{name} has shape {tuple(tensor.shape)}, by config.json {tuple(wanted[name].shape)}",
+                do="keep the two together, or download the folder again",
+            )
+    with torch.no_grad():
+        for name, tensor in tensors.items():
+            wanted[name].copy_(tensor)
+    return model.eval()

@@ -1,0 +1,97 @@
+"""Texts to classes, or masked words filled in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from regard.errors import InputError
+from regard.models import Encoder
+from regard.tasks.translator import check_texts
+from regard.text.tokenizer import Codec, padded
+
+
+class Classification(NamedTuple):
+    """The likeliest label, and the probability of each."""
+
+    label: str
+    probabilities: dict[str, float]
+
+
+class Filling(NamedTuple):
+    """A word for a mask, its probability, and the text with it in place."""
+
+    token: str
+    probability: float
+    text: str
+
+
+class Classifier:
+    """An encoder-only model with its tokenizer: `classify` with a classification head, `fill` with that for masks."""
+
+    batch = 32  # texts read side by side
+
+    def __init__(self, model: Encoder, tokenizer: Codec, mask: str = "[MASK]") -> None:
+        self.model, self.tokenizer, self.mask = model, tokenizer, mask
+
+    @property
+    def head(self) -> str:
+        """What this model can be asked: "class", "mask" or "none"."""
+        return self.model.config.head
+
+    def classify(self, texts: Sequence[str]) -> list[Classification]:
+        """The label of each text, in order, with the probability of every label."""
+        self.need("class", "classes", "regard.load(FOLDER).fill(texts) fills in masks")
+        check_texts(texts)
+        labels = self.model.config.labels
+        done: list[Classification] = []
+        rows = self.tokenizer.encode(texts)
+        for first in range(0, len(rows), self.batch):
+            for probabilities in self.read(rows[first : first + self.batch]).softmax(-1).tolist():
+                best = max(range(len(labels)), key=probabilities.__getitem__)
+                done.append(Classification(labels[best], dict(zip(labels, probabilities, strict=True))))
+        return done
+
+    def fill(self, texts: Sequence[str], top: int = 5) -> list[list[list[Filling]]]:
+        """For each text, for each mask in it, the `top` likeliest words."""
+        self.need("mask", "masked words", "regard.load(FOLDER).classify(texts) names classes")
+        check_texts(texts)
+        if not 1 <= top <= self.model.config.vocabulary:
+            raise InputError("top must be a number of words", found=f"{top}", do="5 is usual")
+        mask = self.tokenizer.id_of(self.mask)
+        if mask is None:
+            raise InputError(
+                f"the tokenizer has no {self.mask}", found=self.tokenizer.kind, do="add a mask token to it"
+            )
+        return [
+            self.fill_one(text, ids, mask, top) for text, ids in zip(texts, self.tokenizer.encode(texts), strict=True)
+        ]
+
+    def fill_one(self, text: str, ids: list[int], mask: int, top: int) -> list[list[Filling]]:
+        places = [place for place, number in enumerate(ids) if number == mask]
+        if not places:
+            raise InputError("there is no mask to fill in", found=f"{text!r:.60}", do=f"put {self.mask} for a word")
+        best = self.read([ids])[0, places].softmax(-1).topk(top, -1)
+        filled: list[list[Filling]] = []
+        for place, chances, words in zip(places, best.values.tolist(), best.indices.tolist(), strict=True):
+            whole = [[*ids[:place], word, *ids[place + 1 :]] for word in words]
+            filled.append([
+                Filling(self.tokenizer.decode([word]).strip(), chance, self.tokenizer.decode(row))
+                for word, chance, row in zip(words, chances, whole, strict=True)
+            ])  # fmt: skip
+        return filled
+
+    @torch.no_grad()
+    def read(self, rows: list[list[int]]) -> Tensor:
+        """What the head says of some texts."""
+        ids, mask = padded(rows, self.model.config.pad or 0)
+        device = next(self.model.parameters()).device
+        logits: Tensor = self.model(ids.to(device), mask.to(device))
+        return logits
+
+    def need(self, head: str, what: str, do: str) -> None:
+        if self.head != head:
+            raise InputError(f"this model has no head for {what}", found=f"head={self.head!r}", do=do)

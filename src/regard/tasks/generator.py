@@ -1,0 +1,115 @@
+"""Texts that go on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import torch
+
+from regard.decoding import Beams, Limits, Sampling, beam, greedy, sample, stepper_for
+from regard.errors import InputError
+from regard.interop.generation import Generation
+from regard.models import Decoder
+from regard.tasks.translator import check_texts, said
+from regard.text.tokenizer import Codec
+
+
+class Continuation(NamedTuple):
+    """A prompt with what followed: the whole text, and the ids of both."""
+
+    text: str
+    prompt: tuple[int, ...]
+    new: tuple[int, ...]
+
+
+class Generator:
+    """A decoder-only model with its tokenizer."""
+
+    def __init__(self, model: Decoder, tokenizer: Codec, generation: Generation | None = None) -> None:
+        self.model, self.tokenizer, self.generation = model, tokenizer, generation
+
+    def generate(
+        self,
+        texts: str | Sequence[str],
+        tokens: int = 40,
+        *,
+        temperature: float = 0.0,
+        top_k: int | None = None,
+        top_p: float | None = None,
+        seed: int = 0,
+    ) -> Any:
+        """Each text with what the model says next, at most so many tokens more: a string for a string, else a list.
+
+        At temperature 0 the likeliest text, found as the folder says (Hugging Face's may ask for beams), else word by
+        word. Above 0 it is drawn; the same seed draws the same.
+        """
+        if isinstance(texts, str):
+            return self.generate([texts], tokens, temperature=temperature, top_k=top_k, top_p=top_p, seed=seed)[0]
+        drawn = self.drawing(temperature, top_k, top_p, seed)
+        return [one.text for one in self.go_on(texts, tokens, drawn)]
+
+    def drawing(self, temperature: float, top_k: int | None, top_p: float | None, seed: int) -> Sampling | None:
+        """How to draw; None when nothing is drawn."""
+        if temperature != 0:
+            return Sampling(temperature, top_k, top_p, seed)
+        if top_k is not None or top_p is not None:
+            raise InputError(
+                "top_k and top_p choose among what is drawn; at temperature 0 nothing is",
+                found=f"temperature=0, top_k={top_k}, top_p={top_p}",
+                do="temperature=1",
+            )
+        return None
+
+    def go_on(self, texts: Sequence[str], tokens: int = 40, drawn: Sampling | None = None) -> list[Continuation]:
+        """As `generate`, with the ids."""
+        check_texts(texts)
+        if self.generation is not None:
+            self.generation.check(may_draw=True)  # whether to draw is asked here, not in the folder
+        prompts = [self.prompt(text, ids) for text, ids in zip(texts, self.tokenizer.encode(texts), strict=True)]
+        done: dict[int, Continuation] = {}
+        # Prompts of one length together: nothing is padded, and what counts from the start counts alike.
+        for length in sorted({len(prompt) for prompt in prompts}):
+            numbers = [number for number, prompt in enumerate(prompts) if len(prompt) == length]
+            news = self.decode([prompts[number] for number in numbers], tokens, drawn)
+            for number, new in zip(numbers, news, strict=True):
+                prompt = tuple(prompts[number])
+                done[number] = Continuation(self.tokenizer.decode([*prompt, *new]), prompt, tuple(new))
+        return [done[number] for number in range(len(texts))]
+
+    def prompt(self, text: str, ids: list[int]) -> list[int]:
+        """The ids to read first: for an empty text, the one that stands between texts."""
+        start = self.model.config.end if self.generation is None else self.generation.start
+        if ids or start is not None:
+            return ids or [start]  # type: ignore[list-item]
+        raise InputError("there is no text to go on from", found=f"{text!r}", do="give at least one word")
+
+    @torch.no_grad()
+    def decode(self, prompts: list[list[int]], tokens: int, drawn: Sampling | None) -> list[list[int]]:
+        """From ids to ids, for prompts of one length."""
+        length = len(prompts[0])
+        limits = self.limits(tokens, length)
+        ids = torch.tensor(prompts, device=next(self.model.parameters()).device)
+        stepper, prompt = stepper_for(self.model, ids)
+        if drawn is not None:
+            return [said(one) for one in sample(stepper, prompt, limits, drawn)]
+        theirs = self.generation
+        if theirs is None or theirs.beams == 1:
+            return [said(one) for one in greedy(stepper, prompt, limits)]
+        how = Beams(theirs.beams, theirs.alpha, penalty="power", stop=theirs.stop)  # type: ignore[arg-type]
+        return [said(best[0]) for best in beam(stepper, prompt, limits, how)]
+
+    def limits(self, tokens: int, prompt: int) -> Limits:
+        config, theirs = self.model.config, self.generation
+        if config.positions == "learned" and prompt <= config.max_length:
+            tokens = min(tokens, config.max_length - prompt + 1)  # the last one is said, and needs no place
+        if theirs is None:
+            return Limits(tokens, () if config.end is None else (config.end,))
+        return Limits(
+            tokens,
+            theirs.end,
+            shortest=min(theirs.least(prompt), max(tokens, 0)),
+            banned=theirs.banned,
+            closing=theirs.closing,
+            renormalised=theirs.renormalised,
+        )

@@ -1,0 +1,89 @@
+"""A folder, or a name on the hub, as something that can be asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from regard.errors import FileError, InputError, UnknownNameError
+from regard.interop.folders import locate
+from regard.interop.generation import Generation, read_generation
+from regard.interop.huggingface import architecture, load_huggingface
+from regard.interop.tokenizers import load_tokenizer, mask_token
+from regard.models import Decoder, Encoder, load_model
+from regard.models.checkpoint import Model, read_settings
+from regard.tasks.classifier import Classifier
+from regard.tasks.generator import Generator
+from regard.tasks.translator import Translator
+from regard.text.tokenizer import Codec, Tokenizer
+
+DEVICES = ("auto", "cpu", "cuda", "mps")
+Task = Translator | Generator | Classifier
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a folder holds. `generation` is None in ours: then the paper's settings hold."""
+
+    folder: Path
+    origin: str
+    model: Model
+    generation: Generation | None
+
+
+def load(name: str | Path, device: str = "auto") -> Task:
+    """The model in a folder with its tokenizer, ready to translate, generate or classify.
+
+    The folder is one of ours or one of Hugging Face's (MarianMT, Pegasus, GPT-2, BERT); a name that is no folder is
+    looked for on the Hugging Face hub. `device` is "auto" (a CUDA device when there is one), "cpu", "cuda" or "mps".
+    """
+    place = device_of(device)
+    found = find(name)
+    tokenizer = tokenizer_of(found)
+    check_sizes(found, tokenizer)
+    model = found.model.to(place)
+    if isinstance(model, Decoder):
+        return Generator(model, tokenizer, found.generation)
+    if isinstance(model, Encoder):
+        return Classifier(model, tokenizer, mask_token(found.folder))
+    return Translator(model, tokenizer, found.generation)
+
+
+def find(name: str | Path) -> Found:
+    """The model of a folder, and where it comes from."""
+    folder = locate(name)
+    settings = read_settings(folder)
+    if settings.get("format") == "regard":
+        return Found(folder, "regard", load_model(folder), None)
+    kind = architecture(settings)
+    return Found(folder, f"Hugging Face ({kind})", load_huggingface(folder), read_generation(folder))
+
+
+def tokenizer_of(found: Found) -> Codec:
+    return Tokenizer.load(found.folder / "tokenizer.json") if found.generation is None else load_tokenizer(found.folder)
+
+
+def check_sizes(found: Found, tokenizer: Codec) -> None:
+    """A tokenizer of another model would give ids that this one does not have."""
+    config = found.model.config
+    vocabulary: int = getattr(config, "vocabulary", 0) or getattr(config, "source_vocabulary", 0)
+    if tokenizer.size > vocabulary:
+        raise FileError(
+            f"the tokenizer in {found.folder} is not this model's",
+            found=f"{tokenizer.size} tokens, where the model knows {vocabulary}",
+            do="put the tokenizer beside the model that it was trained for",
+        )
+
+
+def device_of(name: str) -> torch.device:
+    """Where to work; a device that is not there is refused."""
+    if name not in DEVICES:
+        raise UnknownNameError("device", name, DEVICES)
+    there = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    if name == "auto":
+        return torch.device("cuda" if there["cuda"] else "cpu")
+    if not there[name]:
+        raise InputError(f"there is no {name} device here", found="torch sees none", do="--device auto or cpu")
+    return torch.device(name)

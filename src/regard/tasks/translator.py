@@ -1,0 +1,134 @@
+"""Texts to their translations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import torch
+
+from regard.decoding import Beams, Hypothesis, Limits, beam, greedy, stepper_for
+from regard.errors import InputError, KindError
+from regard.interop.generation import Generation
+from regard.models import Recurrent, Transformer
+from regard.text.tokenizer import Codec, padded
+
+LONGEST = 256  # new ids of a text, where nothing else is said
+
+
+class Translation(NamedTuple):
+    """One way to say it, and the score it was chosen by: a log probability over a penalty for length."""
+
+    text: str
+    score: float
+
+
+class Translator:
+    """An encoder-decoder with its tokenizer.
+
+    Models of ours are searched with four beams and the paper's penalty, ((5 + length) / 6)^0.6. Those of Hugging Face
+    as their folder says, so that the text is the one `transformers` gives.
+    """
+
+    batch = 32  # texts translated side by side
+
+    def __init__(self, model: Transformer | Recurrent, tokenizer: Codec, generation: Generation | None = None) -> None:
+        self.model, self.tokenizer, self.generation = model, tokenizer, generation
+
+    def translate(
+        self,
+        texts: Sequence[str],
+        *,
+        beams: int | None = None,
+        alpha: float | None = None,
+        nbest: int = 1,
+        max_length: int | None = None,
+    ) -> list[Any]:
+        """The translation of each text, in order; a list of the best `nbest` for each when that is more than one.
+
+        `beams=1` always takes the likeliest next word. `alpha` favours longer texts as it grows. `max_length` counts
+        the tokens of a translation. Texts without words stay empty.
+        """
+        found = self.search(texts, beams=beams, alpha=alpha, nbest=nbest, max_length=max_length)
+        if nbest == 1:
+            return [best[0].text for best in found]
+        return [[one.text for one in best] for best in found]
+
+    def search(
+        self,
+        texts: Sequence[str],
+        *,
+        beams: int | None = None,
+        alpha: float | None = None,
+        nbest: int = 1,
+        max_length: int | None = None,
+    ) -> list[list[Translation]]:
+        """As `translate`, with scores."""
+        check_texts(texts)
+        how, limits = self.beams(beams, alpha), self.limits(max_length)
+        if not 1 <= nbest <= how.width:
+            raise InputError(
+                "nbest must be at least 1 and at most the number of beams",
+                found=f"nbest={nbest}, beams={how.width}",
+                do=f"beams={max(nbest, 1)}",
+            )
+        rows = self.tokenizer.encode(texts)
+        done: list[list[Translation]] = [[Translation("", 0.0)] * nbest for _ in texts]
+        # Texts of like length side by side: little is spent on padding.
+        waiting = sorted((number for number, text in enumerate(texts) if text.strip()), key=lambda n: len(rows[n]))
+        for first in range(0, len(waiting), self.batch):
+            numbers = waiting[first : first + self.batch]
+            for number, best in zip(numbers, self.decode([rows[n] for n in numbers], how, limits), strict=True):
+                done[number] = [Translation(self.tokenizer.decode(said(one)), one.score) for one in best[:nbest]]
+        return done
+
+    @torch.no_grad()
+    def decode(self, rows: list[list[int]], how: Beams, limits: Limits) -> list[list[Hypothesis]]:
+        """From ids to ids, one batch."""
+        config = self.model.config
+        ids, mask = padded(rows, config.pad or 0)
+        device = next(self.model.parameters()).device
+        stepper, prompt = stepper_for(self.model, ids.to(device), mask.to(device))
+        if self.generation is not None and self.generation.start is not None:
+            prompt = torch.full_like(prompt, self.generation.start)
+        if how.width == 1:
+            return [[best] for best in greedy(stepper, prompt, limits)]
+        return beam(stepper, prompt, limits, how)
+
+    def beams(self, width: int | None, alpha: float | None) -> Beams:
+        """How to search: as asked, else as the folder says, else as in the paper."""
+        theirs = self.generation
+        if theirs is None:
+            return Beams(4 if width is None else width, 0.6 if alpha is None else alpha)
+        theirs.check()
+        return Beams(
+            theirs.beams if width is None else width,
+            theirs.alpha if alpha is None else alpha,
+            penalty="power",
+            stop=theirs.stop,  # type: ignore[arg-type]
+        )
+
+    def limits(self, longest: int | None) -> Limits:
+        theirs = self.generation
+        if theirs is None:
+            return Limits(LONGEST if longest is None else longest, (self.model.config.end,))
+        positions = getattr(self.model.config, "max_length", None)
+        room = theirs.room(1, positions) if longest is None else longest
+        return Limits(
+            room,
+            theirs.end,
+            shortest=min(theirs.least(1), max(room, 0)),
+            banned=theirs.banned,
+            closing=theirs.closing,
+            renormalised=theirs.renormalised,
+        )
+
+
+def said(one: Hypothesis) -> list[int]:
+    """All that was said, its end too: the tokenizer leaves it out, unless it is an ordinary word as well."""
+    return [*one.ids] if one.end is None else [*one.ids, one.end]
+
+
+def check_texts(texts: Sequence[str]) -> None:
+    if isinstance(texts, str) or any(not isinstance(text, str) for text in texts):
+        raise KindError("texts must be a list of strings", found=f"{texts!r:.60}", do='a list such as ["I love AI"]')

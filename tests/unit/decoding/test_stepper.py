@@ -1,0 +1,174 @@
+"""Steppers: step by step every model says what it says of the whole, for whichever rows go on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from regard.decoding import stepper_for
+from regard.models import Transformer, seams
+from tests.families import FAMILIES, Example, Family, families, words
+
+NEAR = {"atol": 1e-5, "rtol": 0}
+SPEAKERS = families(lambda family: family.causal)
+TRANSFORMERS = families(lambda family: family.config.family == "transformer")
+
+
+def left_padded(example: Example) -> Example:
+    """Each row's words at the right end, some other word before them."""
+    shifts = (~example.mask).sum(1).tolist()
+    ids, mask = (
+        torch.stack([row.roll(shift) for row, shift in zip(x, shifts, strict=True)])
+        for x in (example.garbled(9).ids, example.mask)
+    )
+    return Example(ids, mask, example.target)
+
+
+def whole(family: Family, model: Any, row: Example, said: Tensor) -> Tensor:
+    """The logits after each of the words said, for one row alone and all at once."""
+    if family.two_texts:
+        return model(row.ids, said)
+    return model(torch.cat([row.ids, said], 1))[:, row.ids.shape[1] :]
+
+
+def start(family: Family, model: Any, example: Example) -> tuple[Any, Tensor]:
+    example = example if family.two_texts else left_padded(example)
+    return stepper_for(model, example.ids, example.mask)
+
+
+@pytest.mark.parametrize("name", SPEAKERS)
+@torch.no_grad()
+def test_steps_are_the_whole(name: str) -> None:
+    """Batched, with padding and a cache, against one by one, without either."""
+    family = FAMILIES[name]
+    model, example = family.model(), family.example(lengths=(5, 2, 6))
+    said = words((3, 6), torch.Generator().manual_seed(3))
+    stepper, prompt = start(family, model, example)
+    if not family.two_texts:
+        stepper.advance(prompt)
+    found = torch.stack([stepper.advance(word) for word in said.split(1, 1)], 1)
+    for row in range(3):
+        expected = whole(family, model, example.row(row), said[row : row + 1])
+        torch.testing.assert_close(found[row : row + 1], expected, **NEAR)
+
+
+@pytest.mark.parametrize("name", SPEAKERS)
+@torch.no_grad()
+def test_rows_go_on_as_they_are_chosen(name: str) -> None:
+    """Beams branch and die twice, and each still knows its own past."""
+    family = FAMILIES[name]
+    model, example = family.model(), family.example(lengths=(5, 2, 6))
+    generator = torch.Generator().manual_seed(4)
+    stepper, prompt = start(family, model, example)
+    if not family.two_texts:
+        stepper.advance(prompt)
+    rows, said = torch.arange(3), torch.zeros(3, 0, dtype=torch.long)
+    for order in ([0, 1, 2], [2, 2, 0, 1, 1, 0], [5, 0, 3, 3], [1, 0, 2, 3], [3]):
+        index = torch.tensor(order)
+        stepper.select(index)
+        rows, said = rows[index], said[index]
+        newest = words((len(order), 2), generator)
+        said = torch.cat([said, newest], 1)
+        found = stepper.advance(newest)
+        for beam, row in enumerate(rows.tolist()):
+            expected = whole(family, model, example.row(row), said[beam : beam + 1])[:, -1]
+            torch.testing.assert_close(found[beam : beam + 1], expected, **NEAR)
+
+
+@pytest.mark.parametrize("name", families(lambda family: family.config.family == "decoder"))
+@torch.no_grad()
+def test_a_prompt_is_read_as_it_is(name: str) -> None:
+    family = FAMILIES[name]
+    model, example = family.model(), family.example(lengths=(4, 4))
+    stepper, prompt = stepper_for(model, example.ids)
+    assert torch.equal(prompt, example.ids)
+    torch.testing.assert_close(stepper.advance(prompt), model(example.ids)[:, -1], **NEAR)
+
+
+@pytest.mark.parametrize("name", families(lambda family: family.two_texts))
+def test_a_translation_begins_with_the_start(name: str) -> None:
+    family = FAMILIES[name]
+    model, example = family.model(start=4), family.example()
+    _, prompt = stepper_for(model, example.ids)
+    assert prompt.tolist() == [[4], [4], [4]]
+
+
+@pytest.mark.parametrize("name", families(lambda family: family.two_texts))
+@torch.no_grad()
+def test_without_a_mask_the_id_of_padding_makes_it(name: str) -> None:
+    family = FAMILIES[name]
+    model, example = family.model(), family.example()
+    masked, bare = (stepper_for(model, example.ids, mask)[0] for mask in (example.mask, None))
+    ids = example.target[:, :2]
+    assert torch.equal(masked.advance(ids), bare.advance(ids))
+
+
+# What is computed once
+
+
+def counted(model: Transformer, name: str) -> list[int]:
+    """How often the part of each decoder layer is computed, counted from now on."""
+    counts = [0] * len(model.decoder)
+
+    def count(index: int) -> Any:
+        def hook(*_: Any) -> None:
+            counts[index] += 1
+
+        return hook
+
+    for index, block in enumerate(model.decoder):
+        getattr(block.cross_attention, name).register_forward_hook(count(index))
+    return counts
+
+
+@pytest.mark.parametrize("name", TRANSFORMERS)
+@torch.no_grad()
+def test_keys_of_the_source_are_computed_once(name: str) -> None:
+    family = FAMILIES[name]
+    model, example = family.model(), family.example()
+    keys, queries = counted(model, "kv"), counted(model, "q")
+    stepper, prompt = stepper_for(model, example.ids, example.mask)
+    stepper.advance(prompt)
+    for _ in range(5):
+        stepper.select(torch.tensor([0, 2, 2]))
+        stepper.advance(prompt)
+    assert keys == [1, 1]
+    assert queries == [6, 6]
+
+
+@pytest.mark.parametrize("name", ["transformer post", "recurrent attention"])
+@torch.no_grad()
+def test_the_source_is_read_once(name: str) -> None:
+    family = FAMILIES[name]
+    model, example = family.model(), family.example()
+    reader = model.encoder[0] if name.startswith("transformer") else model.cells.encoder
+    read: list[int] = []
+    reader.register_forward_hook(lambda *_: read.append(1))
+    stepper, prompt = stepper_for(model, example.ids, example.mask)
+    for _ in range(4):
+        stepper.advance(prompt)
+    assert len(read) == 1
+
+
+@pytest.mark.parametrize("name", ["transformer pre", "decoder"])
+@torch.no_grad()
+def test_every_step_goes_through_the_seams(name: str) -> None:
+    """One query a step, and one more key each time; hooks see decoding as they see a forward."""
+    family = FAMILIES[name]
+    model, example = family.model(), family.example(lengths=(4, 4))
+    seen: list[tuple[int, int]] = []
+
+    def hook(site: str, attend: Any, query: Tensor, key: Tensor, value: Tensor, **options: Any) -> Tensor:
+        seen.append((query.shape[-2], key.shape[-2]))
+        return attend(query, key, value, **options)
+
+    stepper, prompt = stepper_for(model, example.ids)
+    with seams(model)["decoder.1.self"].held(hook):
+        stepper.advance(prompt)
+        for _ in range(3):
+            stepper.advance(torch.tensor([[5], [6]]))
+    begin = prompt.shape[1]
+    assert seen == [(begin, begin), (1, begin + 1), (1, begin + 2), (1, begin + 3)]
