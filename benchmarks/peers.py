@@ -20,13 +20,15 @@ SPECIAL = ["<pad>", "</s>", "<unk>", "[CLS]", "[SEP]", "[MASK]"]
 WORDS = [*SPECIAL, *(f"w{number}" for number in range(VOCABULARY - len(SPECIAL)))]
 
 
-def marian(seed: int = 0, **changes: Any) -> Any:
+def marian(seed: int = 0, gain: float = 1.0, **changes: Any) -> Any:
     settings = {"decoder_vocab_size": VOCABULARY, **seq2seq(changes)}
-    return lively(transformers.MarianMTModel(transformers.MarianConfig(**settings)), seed)
+    return lively(transformers.MarianMTModel(transformers.MarianConfig(**settings)), seed, gain)
 
 
-def pegasus(seed: int = 0, **changes: Any) -> Any:
-    return lively(transformers.PegasusForConditionalGeneration(transformers.PegasusConfig(**seq2seq(changes))), seed)
+def pegasus(seed: int = 0, gain: float = 1.0, **changes: Any) -> Any:
+    return lively(
+        transformers.PegasusForConditionalGeneration(transformers.PegasusConfig(**seq2seq(changes))), seed, gain
+    )
 
 
 def seq2seq(changes: dict[str, Any]) -> dict[str, Any]:
@@ -38,25 +40,29 @@ def seq2seq(changes: dict[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def gpt2(seed: int = 0, **changes: Any) -> Any:
+def gpt2(seed: int = 0, gain: float = 1.0, **changes: Any) -> Any:
     settings = {
         "vocab_size": VOCABULARY, "n_embd": 16, "n_layer": 2, "n_head": 2, "n_positions": 64, "eos_token_id": END,
         "bos_token_id": END, **changes,
     }  # fmt: skip
-    return lively(transformers.GPT2LMHeadModel(transformers.GPT2Config(**settings)), seed)
+    return lively(transformers.GPT2LMHeadModel(transformers.GPT2Config(**settings)), seed, gain)
 
 
-def bert(kind: str = "BertForSequenceClassification", seed: int = 0, **changes: Any) -> Any:
+def bert(kind: str = "BertForSequenceClassification", seed: int = 0, gain: float = 1.0, **changes: Any) -> Any:
     settings = {
         "vocab_size": VOCABULARY, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2,
         "intermediate_size": 32, "max_position_embeddings": 64, "pad_token_id": PAD,
         "id2label": {0: "bad", 1: "fair", 2: "good"}, "label2id": {"bad": 0, "fair": 1, "good": 2}, **changes,
     }  # fmt: skip
-    return lively(getattr(transformers, kind)(transformers.BertConfig(**settings)), seed)
+    return lively(getattr(transformers, kind)(transformers.BertConfig(**settings)), seed, gain)
 
 
-def lively(model: nn.Module, seed: int) -> nn.Module:
-    """Weights large enough that a random model says different things of different texts."""
+def lively(model: nn.Module, seed: int, gain: float) -> nn.Module:
+    """Random weights that keep the size of what passes through, times `gain`.
+
+    A gain above 1 makes a random model say different things of different texts, and also makes float32 inexact: there
+    transformers is as far from its own float64 as from us. So texts are compared at 1.6, logits at 1.
+    """
     draw = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for name, tensor in [*model.named_parameters(), *model.named_buffers()]:
@@ -64,7 +70,7 @@ def lively(model: nn.Module, seed: int) -> nn.Module:
                 continue
             noise = torch.randn(tensor.shape, generator=draw)
             whole = 1.0 if tensor.ndim == 1 and name.endswith("weight") else 0.0  # the norms stay near 1
-            tensor.copy_(whole + noise * (0.4 if tensor.ndim > 1 else 0.2))
+            tensor.copy_(whole + noise * (gain / tensor.shape[-1] ** 0.5 if tensor.ndim > 1 else 0.2))
     if hasattr(model, "final_logits_bias"):
         model.final_logits_bias[:, END] += 1.0  # so that some texts end early
     model.tie_weights()

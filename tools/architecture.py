@@ -12,7 +12,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src" / "regard"
 ORDER = (
-    "cli", "server", "training", "lens", "tasks", "widget", "decoding", "interop", "models", "text", "attention", "errors"
+    "cli", "server", "training", "lens", "tasks", "widget", "decoding", "interop", "models", "text", "attention",
+    "errors",
 )  # fmt: skip
 HEAD = """# Architecture
 

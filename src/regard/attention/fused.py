@@ -32,8 +32,8 @@ def fits(scores: Scores, dropout: float) -> bool:
 
 
 def deep_rows(scores: Scores) -> bool:
-    """Is there a row with nothing but numbers like finfo.min added? Its lse rounds away how many keys share it."""
-    if not scores.terms:
+    """Is there a row with nothing but numbers like finfo.min added? SDPA's lse rounds away how many keys share it."""
+    if not scores.terms or scores.device.type == "meta":
         return False
     sight = scores.rule.sight
     everything = slice(0, sight.queries), slice(0, sight.keys)

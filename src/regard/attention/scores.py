@@ -17,7 +17,7 @@ from torch import Tensor
 from regard.attention.masks import Sight, cut
 
 NOWHERE = float("-inf")
-LOW = -1e30  # scores below, such as those that finfo.min was added to, have rounded away all that was in them
+LOW = -5e3  # so far down (masks of -1e9 or finfo.min) a float32 lse rounds away how many keys share a row
 HALVES = (torch.float16, torch.bfloat16)
 
 
@@ -147,7 +147,8 @@ def narrow(term: Tensor, dtype: torch.dtype) -> Tensor:
     """A term in another dtype, where what was finite stays finite: only a true -inf hides a cell."""
     if term.dtype != torch.float64 or dtype == torch.float64:
         return term.to(dtype)
-    return torch.where(term == NOWHERE, term, term.clamp(min=torch.finfo(dtype).min)).to(dtype)
+    limits = torch.finfo(dtype)
+    return torch.where(term.isinf(), term, term.clamp(limits.min, limits.max)).to(dtype)
 
 
 def both(one: Tensor | None, other: Tensor | None) -> Tensor | None:

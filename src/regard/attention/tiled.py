@@ -1,7 +1,7 @@
 """Attention in memory that grows with N, not N x N, on any device, with every option and with statistics.
 
 Forward: the online softmax over blocks of keys. Backward: the weights of each block are made again from q, k and the
-log-sum-exp of the rows, so nothing of size queries x keys is kept between the two.
+log-sum-exp of the rows, so nothing of size queries x keys is kept between the two. It gives first derivatives only.
 """
 
 from __future__ import annotations

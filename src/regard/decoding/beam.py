@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -33,7 +34,9 @@ class Beams:
 
     def __post_init__(self) -> None:
         """Refuse what is no beam search."""
-        if self.width < 1:
+        if not math.isfinite(self.alpha):
+            raise InputError("alpha must be a finite number", found=f"{self.alpha}", do="0.6 is the paper's")
+        if not isinstance(self.width, int) or self.width < 1:
             raise InputError("a beam search needs at least one beam", found=f"{self.width}", do="4 is usual")
         for name, known in (("penalty", PENALTIES), ("stop", STOPS)):
             if getattr(self, name) not in known:

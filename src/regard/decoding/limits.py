@@ -33,7 +33,8 @@ class Limits:
 
     def __post_init__(self) -> None:
         """Refuse lengths that no text could have."""
-        if self.longest < 1 or not 0 <= self.shortest <= self.longest:
+        whole = isinstance(self.longest, int) and isinstance(self.shortest, int)
+        if not whole or self.longest < 1 or not 0 <= self.shortest <= self.longest:
             raise InputError(
                 "the longest text must have at least one id, and the shortest no more than the longest",
                 found=f"shortest={self.shortest}, longest={self.longest}",

@@ -12,6 +12,8 @@ from regard.decoding.limits import Hypothesis, Limits
 from regard.decoding.stepper import Stepper
 from regard.errors import InputError
 
+COLDEST = 1e-30  # below, float32 itself would divide by 0
+
 
 @dataclass(frozen=True)
 class Sampling:
@@ -24,16 +26,17 @@ class Sampling:
 
     def __post_init__(self) -> None:
         """Refuse what cannot be drawn from."""
-        if not self.temperature > 0:
+        if not 0 < self.temperature < float("inf"):
             raise InputError("temperature must be greater than 0", found=f"{self.temperature}", do="0 is greedy search")
-        if self.top_k is not None and self.top_k < 1:
+        if self.top_k is not None and (not isinstance(self.top_k, int) or self.top_k < 1):
             raise InputError("top_k must be at least 1", found=f"{self.top_k}", do="leave it out for no limit")
         if self.top_p is not None and not 0 < self.top_p <= 1:
             raise InputError("top_p must be above 0 and at most 1", found=f"{self.top_p}", do="0.9 is usual")
 
     def distribution(self, logs_BV: Tensor) -> Tensor:
         """The probabilities drawn from."""
-        scores = logs_BV / self.temperature
+        # The largest becomes 0 first: however cold it is, that one stays finite and the rest may fall to -inf.
+        scores = (logs_BV - logs_BV.amax(-1, keepdim=True)) / max(self.temperature, COLDEST)
         if self.top_k is not None and self.top_k < scores.shape[-1]:
             least = scores.topk(self.top_k, -1).values[..., -1:]
             scores = scores.masked_fill(scores < least, float("-inf"))

@@ -89,14 +89,17 @@ def read_config(folder: Path) -> Config:
             found="config.json of another kind",
             do="regard.load reads more kinds",
         )
-    if data.get("version", 0) > FORMAT:
+    version = data.get("version")
+    if not isinstance(version, int):
+        raise FileError(f"{folder} does not say its format", found=f"version={version!r}", do="restore config.json")
+    if version > FORMAT:
         raise FileError(
             f"{folder} was written by a newer regard",
             found=f"format version {data['version']}; this one reads up to {FORMAT}",
             do="upgrade: pip install --upgrade regard",
         )
     family = data.get("family")
-    if family not in FAMILIES:
+    if not isinstance(family, str) or family not in FAMILIES:
         raise UnknownNameError("family", str(family), FAMILIES)
     settings = {name: value for name, value in data.items() if name not in ("format", "version", "family")}
     return FAMILIES[family][0].from_dict(settings)
@@ -111,7 +114,7 @@ def read_settings(folder: Path) -> dict[str, Any]:
         raise FileError(
             f"{folder} holds no model", found="no config.json", do="give the folder of a trained model"
         ) from error
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
         raise FileError(f"cannot read {path}", found=str(error), do="restore it, or train again") from error
     if not isinstance(data, dict):
         raise FileError(f"{path} is not a configuration", found=type(data).__name__, do="restore it, or train again")

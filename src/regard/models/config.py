@@ -66,6 +66,8 @@ class BlockConfig(Config):
             raise InputError("sinusoidal positions need an even dim", found=f"dim={self.dim}", do="choose an even one")
         for name in ("dropout", "attention_dropout", "feedforward_dropout"):
             share(self, name)
+        switches(self)
+        small(self, "epsilon")
         one_of(self, "norm", NORMS)
         one_of(self, "activation", ACTIVATIONS)
         one_of(self, "positions", POSITIONS)
@@ -97,8 +99,7 @@ class TransformerConfig(BlockConfig):
                 found=f"source {self.source_vocabulary}, target {self.target_vocabulary}",
                 do="set shared = false, or train one tokenizer on both languages",
             )
-        for name in ("pad", "start", "end"):
-            known_id(self, name, min(self.source_vocabulary, self.target_vocabulary))
+        translator_ids(self)
 
     @classmethod
     def preset(cls, name: str, vocabulary: int, **changes: Any) -> TransformerConfig:
@@ -174,6 +175,11 @@ class EncoderConfig(BlockConfig):
         for name in ("vocabulary", "layers"):
             positive(self, name)
         one_of(self, "head", HEADS)
+        one_of(self, "pooling_activation", ACTIVATIONS)
+        if not isinstance(self.segments, int) or isinstance(self.segments, bool) or self.segments < 0:
+            raise InputError("segments must be a whole number, 0 or more", found=f"{self.segments!r}", do="2 is usual")
+        if not isinstance(self.labels, tuple) or not all(isinstance(label, str) for label in self.labels):
+            raise InputError("labels must be a list of names", found=f"{self.labels!r}", do='["negative", "positive"]')
         known_id(self, "pad", self.vocabulary)
         if self.head == "class" and not self.labels:
             raise InputError("a classifier needs labels", found="labels=()", do='labels = ["negative", "positive"]')
@@ -206,8 +212,28 @@ class RecurrentConfig(Config):
                 found=f"layers={self.layers}",
                 do="layers = 1, or no attention",
             )
-        for name in ("pad", "start", "end"):
-            known_id(self, name, min(self.source_vocabulary, self.target_vocabulary))
+        switches(self)
+        translator_ids(self)
+
+
+def switches(config: Config) -> None:
+    """A word that means no must not be taken for yes."""
+    for field in fields(config):
+        value = getattr(config, field.name)
+        if field.type == "bool" and not isinstance(value, bool):
+            raise InputError(f"{field.name} must be true or false", found=f"{field.name}={value!r}", do="choose one")
+
+
+def small(config: Config, name: str) -> None:
+    value = getattr(config, name)
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < 1:
+        raise InputError(f"{name} must be a small positive number", found=f"{name}={value!r}", do="1e-5 is usual")
+
+
+def translator_ids(config: TransformerConfig | RecurrentConfig) -> None:
+    """Padding may be left out; without start and end nothing could be written."""
+    for name in ("pad", "start", "end"):
+        known_id(config, name, min(config.source_vocabulary, config.target_vocabulary), needed=name != "pad")
 
 
 def positive(config: Config, name: str) -> None:
@@ -228,7 +254,9 @@ def one_of(config: Config, name: str, known: tuple[str, ...]) -> None:
         raise UnknownNameError(name, str(value), known)
 
 
-def known_id(config: Config, name: str, size: int) -> None:
+def known_id(config: Config, name: str, size: int, *, needed: bool = False) -> None:
     value = getattr(config, name)
-    if value is not None and (not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < size):
+    if (value is not None or needed) and (
+        not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < size
+    ):
         raise InputError(f"{name} must be an id of the vocabulary", found=f"{name}={value!r}", do=f"0 to {size - 1}")

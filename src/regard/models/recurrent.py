@@ -8,7 +8,7 @@ from typing import NamedTuple
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
 from regard.models.config import RecurrentConfig
 from regard.models.seam import Seam
@@ -77,7 +77,7 @@ class PlainCells(nn.Module):
 
     def read(self, x_BND: Tensor, mask: Tensor) -> State:
         """Run over the words only: padding must change nothing."""
-        _, (hidden, cell) = self.encoder(packed(x_BND, mask))
+        _, (hidden, cell) = self.encoder(packed(x_BND, mask)[0])
         return State(hidden, cell, None, None)
 
     def write(self, x_BTD: Tensor, state: State, drop: Callable[[Tensor], Tensor]) -> tuple[Tensor, State]:
@@ -107,8 +107,11 @@ class AdditiveCells(nn.Module):
 
     def read(self, x_BND: Tensor, mask: Tensor) -> State:
         """Both directions over the words only; the decoder starts from what the backward one saw last."""
-        out, last = self.encoder(packed(x_BND, mask))
-        memory, _ = pad_packed_sequence(out, batch_first=True, total_length=x_BND.shape[1])
+        words, order = packed(x_BND, mask)
+        out, last = self.encoder(words)
+        closed_up, _ = pad_packed_sequence(out, batch_first=True, total_length=x_BND.shape[1])
+        back = order.argsort(-1)[..., None].expand_as(closed_up)
+        memory = closed_up.gather(1, back)  # each word's vector at the word's own place again
         return State(torch.tanh(self.bridge(last[1])), None, memory, mask)
 
     def write(self, x_BTD: Tensor, state: State, drop: Callable[[Tensor], Tensor]) -> tuple[Tensor, State]:
@@ -132,7 +135,12 @@ class AdditiveCells(nn.Module):
         return self.seam(nothing, key, memory[:, None], bias=bias, mask=shown, scale=1.0)[:, 0, 0]
 
 
-def packed(x_BND: Tensor, mask: Tensor) -> torch.nn.utils.rnn.PackedSequence:
-    """Only the words; a text without any counts as one word of padding, since a recurrent net must read something."""
+def packed(x_BND: Tensor, mask: Tensor) -> tuple[PackedSequence, Tensor]:
+    """Only the words, closed up wherever the padding stood, and the places they came from.
+
+    A text without any words counts as one of padding, since a recurrent net must read something.
+    """
+    order = (~mask).to(torch.uint8).argsort(stable=True, dim=-1)
+    closed_up = x_BND.gather(1, order[..., None].expand_as(x_BND))
     lengths = mask.sum(-1).clamp(min=1).cpu()
-    return pack_padded_sequence(x_BND, lengths, batch_first=True, enforce_sorted=False)
+    return pack_padded_sequence(closed_up, lengths, batch_first=True, enforce_sorted=False), order

@@ -38,8 +38,9 @@ class Seam:
         self.hooks.append(hook)
         try:
             yield
-        finally:
-            self.hooks.remove(hook)
+        finally:  # the newest that is this very hook: others may be equal to it, or be let go in another order
+            newest = next(i for i in reversed(range(len(self.hooks))) if self.hooks[i] is hook)
+            del self.hooks[newest]
 
 
 def seams(model: nn.Module) -> dict[str, Seam]:

@@ -7,7 +7,7 @@ import itertools
 import pytest
 import torch
 
-from regard.attention import attend
+from regard.attention import attend, received, tile
 from regard.attention.masks import Sight, cut
 from tests import oracle
 from tests.attention_cases import BY_NAME, grid, make, numpy
@@ -154,6 +154,27 @@ def test_finite_numbers_whose_sum_overflows_hide_nothing(see: str | None) -> Non
     found = attend(case.query, case.key, case.value, mask=low, bias=low, see=see)
     output = found if see is None else found[0]
     torch.testing.assert_close(output, case.value.mean(-2, keepdim=True).expand_as(output))
+
+
+LOWS = [(-1e4, 1e-3), (-1e5, 1e-5), (-1e9, 1e-5), (torch.finfo(torch.float32).min, 1e-5)]  # what people write
+
+
+@pytest.mark.parametrize(("low", "bound"), LOWS, ids=str)
+def test_a_row_of_equally_low_numbers_has_equal_weights_everywhere(low: float, bound: float) -> None:
+    """Seven keys share it, in the second pass and the gradient too, where an lse of low + log 7 has lost the log 7."""
+    case = BY_NAME["plain"].to(torch.float32)
+    query, mask = torch.zeros_like(case.query), torch.full((5, 7), low)
+    value = case.value.clone().requires_grad_()
+    output = attend(query, case.key, value, mask=mask)
+    lse = attend(query, case.key, value, mask=mask, see="stats")[1].lse
+    (gradient,) = torch.autograd.grad(output.sum(), value)
+    for name, found in {
+        "received": received(query, case.key, mask=mask),
+        "received, lse given": received(query, case.key, lse, mask=mask),
+        "tile, lse given": tile(query, case.key, lse, mask=mask, cell=(5, 1))[..., 0, :],
+        "gradient of the value": gradient[..., 0],
+    }.items():
+        torch.testing.assert_close(found, torch.full_like(found, 5 / 7), atol=0, rtol=bound, msg=name)
 
 
 def test_a_mask_for_one_batch_dim_of_two() -> None:

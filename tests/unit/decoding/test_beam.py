@@ -192,6 +192,14 @@ def test_proven_waits_where_likely_gives_up() -> None:
     assert proven[0].score > likely[0].score
 
 
+def test_where_length_costs_an_open_text_may_still_win_by_ending_soon() -> None:
+    """Two poor texts have ended; the likely one needs just one id more, and is not judged by the longest length."""
+    script = {(): [0.7, 0.1, 0.0, 0.2], (0,): [0.1, 0.6, 0.0, 0.3], (0, 1): [0.0, 0.0, 0.0, 1.0]}
+    how = Beams(2, -1.0, "power")
+    found = beam(ScriptedStepper(script, WORDS), torch.tensor([[0]]), Limits(20, END), how)[0]
+    assert [text.ids for text in found] == [(), (0, 1)]
+
+
 @pytest.mark.parametrize("stop", STOPS)
 @pytest.mark.parametrize("alpha", [0.6, 0.0, -1.0])
 def test_it_stops_when_nothing_can_improve(stop: Any, alpha: float) -> None:

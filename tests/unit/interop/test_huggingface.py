@@ -15,6 +15,7 @@ from torch import Tensor
 from benchmarks import peers
 from regard.errors import FileError, InputError
 from regard.interop.huggingface import load_huggingface, save_huggingface
+from regard.interop.marian import order
 from regard.models import (
     Decoder,
     DecoderConfig,
@@ -25,6 +26,7 @@ from regard.models import (
     Transformer,
     TransformerConfig,
 )
+from regard.models.layers import sinusoids
 
 NEAR = {"atol": 1e-5, "rtol": 0}
 SOURCE = torch.tensor([[7, 8, 9, 10, 11, 1], [12, 13, 1, 0, 0, 0], [30, 30, 31, 1, 0, 0]])
@@ -77,15 +79,33 @@ CASES = [
 ]  # fmt: skip
 
 
+@pytest.mark.parametrize("seed", [0, 1, 2])
 @pytest.mark.parametrize(("kind", "make", "shape"), CASES)
-def test_theirs_is_ours_and_theirs_again(kind: str, make: Any, shape: dict[str, Any], tmp_path: Path) -> None:
-    model = make(seed=3, **shape)
+def test_theirs_is_ours_and_theirs_again(
+    kind: str, make: Any, shape: dict[str, Any], seed: int, tmp_path: Path
+) -> None:
+    model = make(seed=seed, **shape)
     expected = theirs(model, kind)
     read = load_huggingface(peers.save(model, tmp_path / "theirs"))
     torch.testing.assert_close(ours(read, kind), expected, **NEAR)
     save_huggingface(read, tmp_path / "ours")
     again = type(model).from_pretrained(tmp_path / "ours").eval()
     torch.testing.assert_close(theirs(again, kind), expected, **NEAR)
+
+
+@pytest.mark.parametrize(("kind", "make", "shape"), CASES)
+def test_in_double_precision_nothing_is_left_but_their_rounded_positions(
+    kind: str, make: Any, shape: dict[str, Any], tmp_path: Path
+) -> None:
+    """Loud weights amplify rounding, not what is equal: a wrong mapping would show here, whatever the weights."""
+    model = make(seed=4, gain=1.6, **shape)
+    read = load_huggingface(peers.save(model, tmp_path)).double()
+    model = model.double()
+    if kind == "seq2seq":
+        for side in (model.model.encoder, model.model.decoder):
+            table = side.embed_positions.weight
+            table.data = sinusoids(torch.arange(len(table)), table.shape[1])[:, order(table.shape[1])]
+    torch.testing.assert_close(ours(read, kind), theirs(model, kind), atol=1e-11, rtol=0)
 
 
 SMALL = {"dim": 16, "heads": 2, "feedforward": 24, "max_length": 32}

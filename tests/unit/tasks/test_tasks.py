@@ -27,6 +27,7 @@ from regard.models import (
 from regard.tasks import Classifier, Generator, Translator, load
 from regard.text.tokenizer import Tokenizer
 
+LOUD = 1.6  # so that what is said varies
 WAYS: list[dict[str, Any]] = [
     {"num_beams": 1},
     {"num_beams": 4, "early_stopping": True},
@@ -44,7 +45,7 @@ WAYS: list[dict[str, Any]] = [
 @pytest.mark.parametrize("make", [peers.marian, peers.pegasus])
 @pytest.mark.parametrize("way", WAYS)
 def test_translations_are_those_of_transformers(make: Any, way: dict[str, Any], seed: int, tmp_path: Path) -> None:
-    folder = peers.save(make(seed), tmp_path, "seq2seq", **way)
+    folder = peers.save(make(seed, gain=LOUD), tmp_path, "seq2seq", **way)
     theirs, tokenizer = type(make()).from_pretrained(folder).eval(), peers.tokenizer("seq2seq")
     texts = peers.sentences(seed)
     given = tokenizer(texts, return_tensors="pt", padding=True)
@@ -55,6 +56,15 @@ def test_translations_are_those_of_transformers(make: Any, way: dict[str, Any], 
     assert translator.translate(texts) == expected
     translator.batch = 1
     assert translator.translate(texts) == expected
+
+
+def test_the_random_models_say_different_things(tmp_path: Path) -> None:
+    """Else the comparisons above would compare nothing."""
+    said: set[str] = set()
+    for seed in (1, 2):
+        folder = peers.save(peers.marian(seed, gain=LOUD), tmp_path / str(seed), "seq2seq", num_beams=4)
+        said |= set(load(folder, device="cpu").translate(peers.sentences(seed)))  # type: ignore[union-attr]
+    assert len(said) >= 6
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
@@ -68,7 +78,7 @@ def test_translations_are_those_of_transformers(make: Any, way: dict[str, Any], 
     ],
 )
 def test_texts_go_on_as_with_transformers(way: dict[str, Any], seed: int, tmp_path: Path) -> None:
-    folder = peers.save(peers.gpt2(seed), tmp_path, "gpt2", **{"max_length": 50, **way})
+    folder = peers.save(peers.gpt2(seed, gain=LOUD), tmp_path, "gpt2", **{"max_length": 50, **way})
     theirs, tokenizer = transformers.GPT2LMHeadModel.from_pretrained(folder).eval(), peers.tokenizer("gpt2")
     texts = peers.sentences(seed, count=4)
     generator = load(folder, device="cpu")
@@ -81,18 +91,21 @@ def test_texts_go_on_as_with_transformers(way: dict[str, Any], seed: int, tmp_pa
 
 
 def test_classes_are_those_of_transformers(tmp_path: Path) -> None:
-    model = peers.bert()
-    classifier = load(peers.save(model, tmp_path, "bert"), device="cpu")
-    assert isinstance(classifier, Classifier)
-    classifier.batch = 4
-    texts = peers.sentences(5, count=9)
-    given = peers.tokenizer("bert")(texts, return_tensors="pt", padding=True)
-    with torch.no_grad():
-        expected = model(input_ids=given.input_ids, attention_mask=given.attention_mask).logits.softmax(-1)
-    for found, row in zip(classifier.classify(texts), expected, strict=True):
-        assert found.label == ["bad", "fair", "good"][int(row.argmax())]
-        torch.testing.assert_close(torch.tensor(list(found.probabilities.values())), row, atol=1e-5, rtol=0)
-    assert len({found.label for found in classifier.classify(texts)}) > 1
+    labels: set[str] = set()
+    for seed in range(4):
+        model = peers.bert(seed=seed, gain=LOUD)
+        classifier = load(peers.save(model, tmp_path / str(seed), "bert"), device="cpu")
+        assert isinstance(classifier, Classifier)
+        classifier.batch = 4
+        texts = peers.sentences(seed, count=9)
+        given = peers.tokenizer("bert")(texts, return_tensors="pt", padding=True)
+        with torch.no_grad():
+            expected = model(input_ids=given.input_ids, attention_mask=given.attention_mask).logits.softmax(-1)
+        for found, row in zip(classifier.classify(texts), expected, strict=True):
+            assert found.label == ["bad", "fair", "good"][int(row.argmax())]
+            torch.testing.assert_close(torch.tensor(list(found.probabilities.values())), row, atol=1e-5, rtol=0)
+            labels.add(found.label)
+    assert len(labels) > 1
     with pytest.raises(InputError, match="no head for masked words"):
         classifier.fill(["w1 [MASK]"])
 
