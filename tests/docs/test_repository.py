@@ -61,7 +61,8 @@ def python_blocks() -> list[str]:
 
 
 @pytest.mark.parametrize("block", python_blocks())
-def test_the_readme_s_python_runs(block: str) -> None:
+def test_the_readme_s_python_runs(block: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     exec(compile(block, "README.md", "exec"), {})
 
 

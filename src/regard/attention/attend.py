@@ -21,7 +21,7 @@ from regard.attention.steps import Steps, six_steps
 from regard.attention.tiled import tiled
 from regard.errors import InputError
 
-SMALL = 1 << 20  # up to this many cells the plain steps are the quickest way to what SDPA cannot do
+SMALL = 1 << 22  # up to this many cells the plain steps are the quickest way to what SDPA cannot do
 SHOWN = 1 << 27  # beyond this many the steps would need gigabytes for each intermediate
 
 

@@ -20,9 +20,10 @@ def fits(scores: Scores, dropout: float) -> bool:
         return False
     if rule.scale <= 0:
         return False  # it masks with -inf before it scales, and 0 * -inf is NaN
-    dense = bool(dropout) if scores.device.type == "cpu" else scores.dtype == torch.float64
-    if dense and scores.cells > GRID:
-        return False  # dropout on a CPU and float64 on a GPU take the dense path
+    if dropout and scores.device.type == "cpu":
+        return False  # it would take its dense path, and draw more slowly than we do
+    if scores.dtype == torch.float64 and scores.device.type != "cpu" and scores.cells > GRID:
+        return False  # so does float64 on a GPU
     if any(term.requires_grad for term in scores.terms):
         return False  # so does a trained bias
     exact = scores.query_BJGQD.dtype in (torch.float32, torch.float64)

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from regard.attention.dropout import drop
+
 
 @dataclass(frozen=True)
 class Steps:
@@ -52,8 +54,7 @@ def six_steps(
     biased_BHQK = capped_BHQK if bias is None else capped_BHQK + bias
     masked_BHQK = biased_BHQK if visible is None else biased_BHQK.masked_fill(~visible, float("-inf"))  # 4. mask
     weights_BHQK = softmax(masked_BHQK, visible, sinks_H)  # 5. softmax: positive, each row sums to 1
-    kept_BHQK = torch.dropout(weights_BHQK, dropout, train=True) if dropout else weights_BHQK
-    output_BHQV = by_group(kept_BHQK, value_BJKV)  # 6. mix: the weighted mean of the values
+    output_BHQV = by_group(drop(weights_BHQK, dropout), value_BJKV)  # 6. mix: the weighted mean of the values
     if visible is not None:  # a row that may look nowhere says nothing, whatever the values are
         output_BHQV = output_BHQV.masked_fill(~visible.any(-1, keepdim=True), 0.0)
     return Steps(

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from regard.attention.dropout import kept
 from regard.attention.masks import cut
 from regard.attention.scores import NOWHERE, LogSum, Rule, Scores, full_precision
 from regard.attention.statistics import Running
@@ -40,10 +41,7 @@ class Dropout:
 
     def thin(self, block: Tensor, draws: torch.Generator | None) -> Tensor | None:
         """The factor of each cell of a block, 0 or 1 / (1 - rate); None when nothing is dropped."""
-        if draws is None:
-            return None
-        kept = torch.rand(block.shape, generator=draws, device=block.device) >= self.rate
-        return kept.to(block.dtype).div_(1.0 - self.rate)
+        return None if draws is None else kept(block, self.rate, draws)
 
 
 @dataclass(frozen=True)
@@ -63,7 +61,7 @@ class Tiled(torch.autograd.Function):
         scores = Scores(plan.rule, query, key, terms=others[1:], sinks_JG=others[0])
         draws = plan.dropout.draws(scores.device)
         output = query.new_empty(*query.shape[:-1], value.shape[-1])
-        kept: list[tuple[Tensor, ...]] = []
+        done: list[tuple[Tensor, ...]] = []
         for rows in scores.row_blocks():
             running = Running(scores, rows, plan.full)
             mixed = query.new_zeros(*running.m.shape, value.shape[-1])
@@ -74,8 +72,8 @@ class Tiled(torch.autograd.Function):
                 mixed = mixed * factor[..., None] + grouped(exps, value[..., columns, :])
             mixed = mixed * running.finish()[..., None] / running.l[..., None]
             output[..., rows, :] = mixed.masked_fill(running.empty[..., None], 0.0)
-            kept.append((*running.lse(), *(running.statistics() if plan.full else ())))
-        top, rest, *fields = [torch.cat(parts, -1) for parts in zip(*kept, strict=True)]
+            done.append((*running.lse(), *(running.statistics() if plan.full else ())))
+        top, rest, *fields = [torch.cat(parts, -1) for parts in zip(*done, strict=True)]
         ctx.plan = plan
         fields = [LogSum(top, rest).total, *fields]
         ctx.save_for_backward(query, key, value, output, top, rest, *others)

@@ -17,7 +17,7 @@ COLDEST = 1e-30  # below, float32 itself would divide by 0
 
 @dataclass(frozen=True)
 class Sampling:
-    """How to draw. `top_k` keeps that many ids; `top_p` the fewest whose probabilities reach it."""
+    """How to draw. `top_k` keeps that many ids and their equals; `top_p` the fewest whose probabilities reach it."""
 
     temperature: float = 1.0
     top_k: int | None = None

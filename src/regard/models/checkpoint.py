@@ -38,6 +38,14 @@ def build(config: Config) -> Model:
 def save_model(model: Model, folder: str | Path) -> None:
     """Write config.json and model.safetensors into a folder, made if need be."""
     folder = Path(folder)
+    try:
+        write_model(model, folder)
+    except OSError as error:
+        raise FileError(f"cannot write {folder}", found=str(error), do="choose another place, or make room") from error
+
+
+def write_model(model: Model, folder: Path) -> None:
+    """As `save_model`, with the system's own errors."""
     folder.mkdir(parents=True, exist_ok=True)
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in own_tensors(model).items()}
     replace_file(folder / "model.safetensors", lambda path: save_file(tensors, path, metadata={"format": "pt"}))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
+from regard.attention.dropout import drop
 from regard.models.config import EncoderConfig
 from regard.models.layers import ACTIVATIONS, Block, Embedding, Output, final_norm, key_mask, places_of, start_weights
 
@@ -33,7 +33,7 @@ class Encoder(nn.Module):
             logits: Tensor = self.mask_head(x, self.embedding.table)
             return logits
         if self.class_head is not None:
-            classes: Tensor = self.class_head(F.dropout(self.pool(x), self.config.dropout, self.training))
+            classes: Tensor = self.class_head(drop(self.pool(x), self.config.dropout, self.training))
             return classes
         return x
 
@@ -44,7 +44,7 @@ class Encoder(nn.Module):
         x = self.embedding(ids_BN, places_of(ids_BN, None, None))
         if self.segments is not None:
             x = x + self.segments(torch.zeros_like(ids_BN) if segments_BN is None else segments_BN)
-        x = F.dropout(self.embedding_norm(x), self.config.dropout, self.training)
+        x = drop(self.embedding_norm(x), self.config.dropout, self.training)
         for block in self.blocks:
             x = block(x, key_mask(mask_BN))
         done: Tensor = self.norm(x)

@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from regard.attention.dropout import drop
 from regard.errors import InputError
 from regard.models.config import BlockConfig
 from regard.models.seam import Seam
@@ -69,7 +70,8 @@ class Embedding(nn.Module):
 
 def sinusoids(places: Tensor, dim: int) -> Tensor:
     """PE(pos, 2i) = sin(pos / 10000^(2i / dim)), PE(pos, 2i + 1) = cos(pos / 10000^(2i / dim))."""
-    rates = torch.exp(torch.arange(0, dim, 2, device=places.device, dtype=torch.float64) * (-math.log(10000.0) / dim))
+    exact = torch.float32 if places.device.type == "mps" else torch.float64  # which Apple's devices do not have
+    rates = torch.exp(torch.arange(0, dim, 2, device=places.device, dtype=exact) * (-math.log(10000.0) / dim))
     angles = places[..., None] * rates
     return torch.stack([angles.sin(), angles.cos()], -1).flatten(-2)
 
@@ -130,7 +132,7 @@ class FeedForward(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         inner = ACTIVATIONS[self.activation](self.up(x))
-        out: Tensor = self.down(F.dropout(inner, self.dropout, self.training) if self.dropout else inner)
+        out: Tensor = self.down(drop(inner, self.dropout, self.training))
         return out
 
 
@@ -144,7 +146,7 @@ class Residual(nn.Module):
 
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
         added = sublayer(self.norm(x) if self.first else x)
-        total = x + (F.dropout(added, self.dropout, self.training) if self.dropout else added)
+        total = x + drop(added, self.dropout, self.training)
         return total if self.first else self.norm(total)
 
 

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
+from regard.attention.dropout import drop
 from regard.models.config import RecurrentConfig
 from regard.models.seam import Seam
 
@@ -63,7 +63,7 @@ class Recurrent(nn.Module):
         return logits, state
 
     def drop(self, x: Tensor) -> Tensor:
-        return F.dropout(x, self.config.dropout, self.training)
+        return drop(x, self.config.dropout, self.training)
 
 
 class PlainCells(nn.Module):

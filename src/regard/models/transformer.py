@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import torch.nn.functional as F
 from torch import Tensor, nn
 
+from regard.attention.dropout import drop
 from regard.models.config import TransformerConfig
 from regard.models.layers import Block, Cache, Embedding, Output, final_norm, key_mask, places_of, start_weights
 
@@ -54,4 +54,4 @@ class Transformer(nn.Module):
         return logits
 
     def drop(self, x: Tensor) -> Tensor:
-        return F.dropout(x, self.config.dropout, self.training)
+        return drop(x, self.config.dropout, self.training)

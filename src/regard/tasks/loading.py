@@ -37,7 +37,7 @@ def load(name: str | Path, device: str = "auto") -> Task:
     """The model in a folder with its tokenizer, ready to translate, generate or classify.
 
     The folder is one of ours or one of Hugging Face's (MarianMT, Pegasus, GPT-2, BERT); a name that is no folder is
-    looked for on the Hugging Face hub. `device` is "auto" (a CUDA device when there is one), "cpu", "cuda" or "mps".
+    looked for on the Hugging Face hub. `device` is "auto" (a GPU when there is one), "cpu", "cuda" or "mps".
     """
     place = device_of(device)
     found = find(name)
@@ -83,7 +83,7 @@ def device_of(name: str) -> torch.device:
         raise UnknownNameError("device", name, DEVICES)
     there = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
     if name == "auto":
-        return torch.device("cuda" if there["cuda"] else "cpu")
+        return torch.device(next(kind for kind in ("cuda", "mps", "cpu") if there[kind]))
     if not there[name]:
         raise InputError(f"there is no {name} device here", found="torch sees none", do="--device auto or cpu")
     return torch.device(name)
