@@ -85,10 +85,6 @@ class Sight:
         mask = cut(self.mask, rows, columns)
         return mask if band is None else mask & band
 
-    def whole(self, device: torch.device) -> Tensor | None:
-        """The grid of everything: queries x keys booleans, for small inputs."""
-        return self.block(slice(0, self.queries), slice(0, self.keys), device)
-
 
 def cut(term: Tensor, rows: slice, columns: slice) -> Tensor:
     """The part of a broadcastable (..., Q, K) tensor that belongs to a block."""

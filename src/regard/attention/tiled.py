@@ -11,12 +11,12 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from regard.attention.dropout import kept
 from regard.attention.masks import cut
 from regard.attention.scores import NOWHERE, LogSum, Rule, Scores, full_precision
 from regard.attention.statistics import Running
+from regard.errors import InputError
 
 
 def tiled(scores: Scores, value_BJKV: Tensor, dropout: float = 0.0, *, full: bool) -> tuple[Tensor, ...]:
@@ -81,8 +81,13 @@ class Tiled(torch.autograd.Function):
         return output, *fields
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, grad_output: Tensor, *_: Tensor) -> Any:
+        if torch.is_grad_enabled():
+            raise InputError(
+                "this attention gives first derivatives only",
+                found="a gradient asked for with create_graph=True",
+                do="use a small input, or options that SDPA has, for second derivatives",
+            )
         query, key, value, output, top, rest, sinks, *terms = ctx.saved_tensors
         lse = LogSum(top, rest)
         scores = Scores(ctx.plan.rule, query, key, terms=tuple(terms), sinks_JG=sinks)

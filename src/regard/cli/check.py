@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from regard.cli.verb import write
+from regard.cli.verb import show, write
 
 
 def check(
@@ -26,9 +26,7 @@ def check(
     if json:
         write(notation.dumps(report.to_dict(), ensure_ascii=False, indent=2), "-")
     else:
-        from rich.console import Console
-
         from regard.lens.draw.terminal import report_view
 
-        Console().print(report_view(report))
+        show(report_view(report))
     raise typer.Exit(0 if report.ok else 1)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from regard.cli.lines import plain, read_lines
+
 if TYPE_CHECKING:
     from regard.tasks import Classifier
 
@@ -25,17 +27,10 @@ def classify(
     """
     import json as notation
 
-    from regard.cli.translate import plain, read_lines
-    from regard.errors import InputError
-    from regard.tasks import Classifier, load
+    from regard.cli.loading import load_as
+    from regard.tasks import Classifier
 
-    task = load(model, device)
-    if not isinstance(task, Classifier):
-        raise InputError(
-            f"{model} is not an encoder-only model",
-            found=f"a {type(task).__name__.lower()}",
-            do="regard generate or regard translate",
-        )
+    task = load_as(Classifier, model, device)
     given = list(read_lines()) if texts is None or not texts else texts
     answers = filled(task, given, top) if task.head == "mask" else classified(task, given)
     for found, line in answers:

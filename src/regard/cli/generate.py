@@ -25,16 +25,10 @@ def generate(
     """
     import json as notation
 
-    from regard.errors import InputError
-    from regard.tasks import Generator, load
+    from regard.cli.loading import load_as
+    from regard.tasks import Generator
 
-    task = load(model, device)
-    if not isinstance(task, Generator):
-        raise InputError(
-            f"{model} is not a decoder-only model",
-            found=f"a {type(task).__name__.lower()}",
-            do="regard translate or regard classify",
-        )
+    task = load_as(Generator, model, device)
     one = task.go_on([text], tokens, task.drawing(temperature, top_k, top_p, seed))[0]
     if json:
         found = {"prompt": text, "text": one.text, "prompt_ids": one.prompt, "new_ids": one.new}

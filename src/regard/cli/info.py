@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import typer
 
 from regard.cli.verb import write
@@ -25,7 +27,16 @@ def info(
 
     table = Table(box=None, show_header=False, pad_edge=False)
     for name, value in found.items():
-        if isinstance(value, dict):
-            value = ", ".join(f"{key} {part}" for key, part in value.items())
-        table.add_row(name, f"{value:,}" if isinstance(value, int) else str(value))
+        table.add_row(name, as_words(value))
     Console().print(table, highlight=False, markup=False)
+
+
+def as_words(value: Any) -> str:
+    """Numbers with separators, yes and no, lists with commas."""
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {as_words(part)}" for key, part in value.items())
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, (list, tuple)):
+        return " / ".join(map(str, value))
+    return f"{value:,}" if isinstance(value, int) else str(value)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from regard.cli.verb import write
+from regard.cli.verb import show, write
 from regard.errors import InputError
 
 
@@ -38,6 +38,12 @@ def steps(
         )
     sheet = worked.steps(text, example=example, file=source, d=d, heads=heads, causal=causal, seed=seed)
     row = sheet.row(0 if query is None else query)
+    if [json, latex == "-", html == "-"].count(True) > 1:
+        raise InputError(
+            "only one form at a time can go to standard output",
+            found="--json, --latex or --html together",
+            do="name a file for the others: --html page.html",
+        )
     if json:
         write(sheet.to_json(), "-")
     if latex is not None:
@@ -45,8 +51,6 @@ def steps(
     if html is not None:
         write(sheet.to_html(row), html)
     if not json and latex is None and html is None:
-        from rich.console import Console
-
         from regard.lens.draw.terminal import sheet_view
 
-        Console().print(sheet_view(sheet, row))
+        show(sheet_view(sheet, row))

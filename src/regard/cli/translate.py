@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
 import typer
+
+from regard.cli.lines import plain, read_lines
 
 if TYPE_CHECKING:
     from regard.tasks.translator import Translation
@@ -32,16 +32,10 @@ def translate(
     Empty lines stay empty. A Hugging Face folder is decoded as its generation config says: the text is the one that
     transformers gives.
     """
-    from regard.errors import InputError
-    from regard.tasks import Translator, load
+    from regard.cli.loading import load_as
+    from regard.tasks import Translator
 
-    task = load(model, device)
-    if not isinstance(task, Translator):
-        raise InputError(
-            f"{model} is not an encoder-decoder",
-            found=f"a {type(task).__name__.lower()}",
-            do="regard generate or regard classify",
-        )
+    task = load_as(Translator, model, device)
     task.batch = batch
     lines = read_lines()
     while some := list(islice(lines, AHEAD * batch)):
@@ -50,20 +44,9 @@ def translate(
             typer.echo((as_json(source, best) if json else as_line(best)).encode())
 
 
-def read_lines() -> Iterator[str]:
-    """Standard input line by line; only a line feed ends a line, and what is not UTF-8 is marked, not fatal."""
-    for line in sys.stdin.buffer:
-        yield line.decode("utf-8", errors="replace").rstrip("\n").removesuffix("\r")
-
-
 def as_line(best: list[Translation]) -> str:
     """Translations on one line, whatever is in them."""
     return "\t".join(plain(one.text) for one in best) if any(one.text for one in best) else ""
-
-
-def plain(text: str) -> str:
-    """Control characters and line separators become spaces: a line stays a line."""
-    return "".join(" " if char < " " or "\x7f" <= char <= "\x9f" or char in "\u2028\u2029" else char for char in text)
 
 
 def as_json(source: str, best: list[Translation]) -> str:

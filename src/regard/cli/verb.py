@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from typer.core import TyperCommand
 
 from regard.errors import FileError, RegardError
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 STANDARD = "-"  # the file name that means standard output
 ENDINGS = {"--html": (".html", ".htm"), "--latex": (".tex",)}
@@ -43,6 +46,19 @@ def with_standard_output(args: list[str]) -> list[str]:
         if arg in ENDINGS and following != STANDARD and not following.lower().endswith(ENDINGS[arg]):
             full.append(STANDARD)
     return full
+
+
+def show(view: RenderableType) -> None:
+    """To a terminal with its colours and width; anywhere else as plain text of a fixed width."""
+    from rich.console import Console
+
+    from regard.lens.draw.terminal import as_text
+
+    console = Console()
+    if console.is_terminal:
+        console.print(view)
+    else:
+        write(as_text(view), STANDARD)
 
 
 def write(text: str, target: str) -> None:

@@ -37,7 +37,7 @@ class Beams:
         if not math.isfinite(self.alpha):
             raise InputError("alpha must be a finite number", found=f"{self.alpha}", do="0.6 is the paper's")
         if not isinstance(self.width, int) or self.width < 1:
-            raise InputError("a beam search needs at least one beam", found=f"{self.width}", do="4 is usual")
+            raise InputError("a beam search needs at least one beam", found=f"{self.width!r}", do="4 is usual")
         for name, known in (("penalty", PENALTIES), ("stop", STOPS)):
             if getattr(self, name) not in known:
                 raise UnknownNameError(name, str(getattr(self, name)), known)

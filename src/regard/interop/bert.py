@@ -9,9 +9,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from regard.interop.links import Link, fill, give, layer, ours_of, take
+from regard.interop.links import Link, give, layer, ours_of, take
 from regard.interop.settings import Foreign, Settings, demand
 from regard.models import Encoder, EncoderConfig
+from regard.models.checkpoint import fill
 
 DEFAULTS: dict[str, Any] = {
     "vocab_size": 30522, "hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12,
@@ -35,9 +36,15 @@ def read_bert(config: dict[str, Any], tensors: dict[str, Tensor], folder: Path) 
         settings.refuse({"tie_word_embeddings": True})
     if head == "class":
         settings.refuse({"problem_type": "single_label_classification"})
+        demand(
+            len(settings["id2label"]) > 1,
+            "a model with one label measures, it does not classify",
+            found="one label in config.json",
+            do="use a model with at least two classes",
+        )
     theirs = {new_name(name): tensor for name, tensor in tensors.items()}
     ours = our_config(settings, head, pooled=head == "class" or POOLER in theirs)
-    return fill(Encoder(ours), take(links(ours), theirs, folder), folder)  # type: ignore[no-any-return]
+    return fill(Encoder(ours), take(links(ours), theirs, folder), folder)
 
 
 def new_name(name: str) -> str:

@@ -18,6 +18,10 @@ REFUSED: dict[str, tuple[Any, ...]] = {
     "sequence_bias": (), "guidance_scale": (1, 1.0), "watermarking_config": (), "stop_strings": (), "max_time": (),
     "penalty_alpha": (0.0,), "constraints": (), "force_words_ids": (), "token_healing": (False,), "dola_layers": (),
 }  # fmt: skip
+KINDS: dict[str, Any] = {
+    **dict.fromkeys(("num_beams", "max_length", "max_new_tokens", "min_length", "min_new_tokens"), int),
+    "length_penalty": (int, float),
+}
 STOPS: dict[Any, str] = {True: "full", False: "likely", "never": "proven"}
 
 
@@ -50,11 +54,29 @@ class Generation:
                 do="take it out of that file, if its text may differ from transformers'",
             )
 
+    def check_ids(self, vocabulary: int) -> None:
+        """Refuse ids that the model does not have."""
+        named = {"decoder_start_token_id": self.start, "forced_eos_token_id": self.closing}
+        ids = [*self.end, *self.banned, *(number for number in named.values() if number is not None)]
+        beyond = [number for number in ids if not isinstance(number, int) or not 0 <= number < vocabulary]
+        if beyond:
+            raise InputError(
+                "generation_config.json names ids that the model does not have",
+                found=f"{beyond[0]!r}; the model knows 0 to {vocabulary - 1}",
+                do="take them out of that file",
+            )
+
     def room(self, prompt: int, positions: int | None = None) -> int:
         """How many ids may come after a prompt of so many."""
         if self.new_longest is not None:
             return self.new_longest
         if self.longest is not None:
+            if self.longest <= prompt:
+                raise InputError(
+                    "max_length leaves no room for a text",
+                    found=f"max_length={self.longest} in generation_config.json, of which {prompt} are read first",
+                    do="ask for a length yourself, or raise it there",
+                )
             return self.longest - prompt
         total = prompt + 20  # what transformers does when nothing is said
         return (total if positions is None else min(total, positions)) - prompt
@@ -69,6 +91,7 @@ def read_generation(folder: Path) -> Generation:
     """generation_config.json, else what config.json says of decoding."""
     found = read_json(folder / "generation_config.json") or read_json(folder / "config.json")
     values = {name: value for name, value in found.items() if value is not None}
+    check_kinds(values)
     start, end = values.get("decoder_start_token_id", values.get("bos_token_id")), ids_of(values, "eos_token_id")
     closing = ids_of(values, "forced_eos_token_id")
     return Generation(
@@ -87,6 +110,15 @@ def read_generation(folder: Path) -> Generation:
         drawn=bool(values.get("do_sample")),
         unknown=tuple(unsupported(values)),
     )
+
+
+def check_kinds(values: Mapping[str, Any]) -> None:
+    """Numbers must be numbers, before anything is computed with them."""
+    for name, kinds in KINDS.items():
+        if name in values and (isinstance(values[name], bool) or not isinstance(values[name], kinds)):
+            raise InputError(
+                f"{name} in generation_config.json must be a number", found=f"{values[name]!r}", do="mend it there"
+            )
 
 
 def unsupported(values: Mapping[str, Any]) -> list[str]:

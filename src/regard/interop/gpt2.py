@@ -8,9 +8,10 @@ from typing import Any
 
 from torch import Tensor
 
-from regard.interop.links import Link, fill, give, layer, ours_of, take
+from regard.interop.links import Link, give, layer, ours_of, take
 from regard.interop.settings import Foreign, Settings, demand
 from regard.models import Decoder, DecoderConfig
+from regard.models.checkpoint import fill
 
 DEFAULTS: dict[str, Any] = {
     "vocab_size": 50257, "n_positions": 1024, "n_embd": 768, "n_layer": 12, "n_head": 12, "n_inner": None,
@@ -27,7 +28,7 @@ def read_gpt2(config: dict[str, Any], tensors: dict[str, Tensor], folder: Path) 
     settings.refuse(NEUTRAL)
     theirs = {name.removeprefix(PREFIX): tensor for name, tensor in tensors.items()}
     ours = our_config(settings, untied=HEAD in theirs)
-    return fill(Decoder(ours), take(links(ours), theirs, folder), folder)  # type: ignore[no-any-return]
+    return fill(Decoder(ours), take(links(ours), theirs, folder), folder)
 
 
 def our_config(settings: Settings, *, untied: bool) -> DecoderConfig:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -57,20 +57,3 @@ def turn(tensor: Tensor, turned: bool) -> Tensor:
 def ours_of(model: nn.Module) -> dict[str, Tensor]:
     """Every tensor of a model of ours once, apart from the model."""
     return {name: tensor.detach().cpu().float() for name, tensor in own_tensors(model).items()}
-
-
-def fill(model: Any, tensors: dict[str, Tensor], folder: Path) -> Any:
-    """Put tensors into a model of ours, ready to use; a shape that does not fit is named."""
-    wanted = own_tensors(model)
-    assert wanted.keys() == tensors.keys(), wanted.keys() ^ tensors.keys()
-    for name, tensor in tensors.items():
-        if tensor.shape != wanted[name].shape:
-            raise FileError(
-                f"the tensors in {folder} do not fit its config.json",
-                found=f"{name} has shape {tuple(tensor.shape)}, by config.json {tuple(wanted[name].shape)}",
-                do="keep the two together, or download the folder again",
-            )
-    with torch.no_grad():
-        for name, tensor in tensors.items():
-            wanted[name].copy_(tensor)
-    return model.eval()

@@ -14,9 +14,10 @@ import torch
 from torch import Tensor
 
 from regard.errors import InputError
-from regard.interop.links import Link, fill, give, layer, ours_of, take
+from regard.interop.links import Link, give, layer, ours_of, take
 from regard.interop.settings import Foreign, Settings, demand
 from regard.models import Transformer, TransformerConfig
+from regard.models.checkpoint import fill
 from regard.models.layers import sinusoids
 
 DEFAULTS: dict[str, Any] = {
@@ -55,7 +56,7 @@ def read(settings: Settings, tensors: dict[str, Tensor], folder: Path, *, norm: 
             )
     ours = take(links(config), theirs, folder)
     back = order(config.dim).argsort()
-    return fill(Transformer(config), {name: in_order(name, tensor, back) for name, tensor in ours.items()}, folder)  # type: ignore[no-any-return]
+    return fill(Transformer(config), {name: in_order(name, tensor, back) for name, tensor in ours.items()}, folder)
 
 
 def with_tables(settings: Settings, tensors: dict[str, Tensor]) -> dict[str, Tensor]:

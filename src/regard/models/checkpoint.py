@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from safetensors import SafetensorError
@@ -21,6 +21,7 @@ from regard.models.transformer import Transformer
 
 FORMAT = 1  # raised when a file of today could not be read by yesterday's code
 Model = Transformer | Decoder | Encoder | Recurrent
+M = TypeVar("M", bound=nn.Module)
 FAMILIES: dict[str, tuple[type[Config], type[Any]]] = {
     "transformer": (TransformerConfig, Transformer),
     "decoder": (DecoderConfig, Decoder),
@@ -79,8 +80,11 @@ def replace_file(path: Path, write: Any) -> None:
 def load_model(folder: str | Path) -> Model:
     """The model in one of our folders, ready to use."""
     folder = Path(folder)
-    model = build(read_config(folder))
-    tensors = read_tensors(folder / "model.safetensors")
+    return fill(build(read_config(folder)), read_tensors(folder / "model.safetensors"), folder)
+
+
+def fill(model: M, tensors: dict[str, torch.Tensor], folder: Path) -> M:
+    """Put tensors into a model, ready to use; any that do not fit are named first."""
     check_tensors(model, tensors, folder)
     wanted = own_tensors(model)
     with torch.no_grad():

@@ -10,8 +10,10 @@ from torch import Tensor
 
 from regard.errors import InputError
 from regard.models import Encoder
-from regard.tasks.translator import check_texts
+from regard.tasks.shared import encode
 from regard.text.tokenizer import Codec, padded
+
+NO_HEAD = "it gives vectors only: use one that was trained to classify or to fill in masks"
 
 
 class Classification(NamedTuple):
@@ -44,11 +46,10 @@ class Classifier:
 
     def classify(self, texts: Sequence[str]) -> list[Classification]:
         """The label of each text, in order, with the probability of every label."""
-        self.need("class", "classes", "regard.load(FOLDER).fill(texts) fills in masks")
-        check_texts(texts)
+        self.need("class", "classes")
+        rows = encode(self.tokenizer, texts, self.model.config.vocabulary)
         labels = self.model.config.labels
         done: list[Classification] = []
-        rows = self.tokenizer.encode(texts)
         for first in range(0, len(rows), self.batch):
             for probabilities in self.read(rows[first : first + self.batch]).softmax(-1).tolist():
                 best = max(range(len(labels)), key=probabilities.__getitem__)
@@ -57,8 +58,8 @@ class Classifier:
 
     def fill(self, texts: Sequence[str], top: int = 5) -> list[list[list[Filling]]]:
         """For each text, for each mask in it, the `top` likeliest words."""
-        self.need("mask", "masked words", "regard.load(FOLDER).classify(texts) names classes")
-        check_texts(texts)
+        self.need("mask", "masked words")
+        rows = encode(self.tokenizer, texts, self.model.config.vocabulary)
         if not 1 <= top <= self.model.config.vocabulary:
             raise InputError("top must be a number of words", found=f"{top}", do="5 is usual")
         mask = self.tokenizer.id_of(self.mask)
@@ -66,9 +67,7 @@ class Classifier:
             raise InputError(
                 f"the tokenizer has no {self.mask}", found=self.tokenizer.kind, do="add a mask token to it"
             )
-        return [
-            self.fill_one(text, ids, mask, top) for text, ids in zip(texts, self.tokenizer.encode(texts), strict=True)
-        ]
+        return [self.fill_one(text, ids, mask, top) for text, ids in zip(texts, rows, strict=True)]
 
     def fill_one(self, text: str, ids: list[int], mask: int, top: int) -> list[list[Filling]]:
         places = [place for place, number in enumerate(ids) if number == mask]
@@ -92,6 +91,7 @@ class Classifier:
         logits: Tensor = self.model(ids.to(device), mask.to(device))
         return logits
 
-    def need(self, head: str, what: str, do: str) -> None:
+    def need(self, head: str, what: str) -> None:
         if self.head != head:
-            raise InputError(f"this model has no head for {what}", found=f"head={self.head!r}", do=do)
+            able = {"mask": "it fills in masks: put one for a word", "class": "it names classes", "none": NO_HEAD}
+            raise InputError(f"this model has no head for {what}", found=f"head={self.head!r}", do=able[self.head])

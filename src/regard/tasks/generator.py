@@ -11,7 +11,7 @@ from regard.decoding import Beams, Limits, Sampling, beam, greedy, sample, stepp
 from regard.errors import InputError
 from regard.interop.generation import Generation
 from regard.models import Decoder
-from regard.tasks.translator import check_texts, said
+from regard.tasks.shared import encode, said
 from regard.text.tokenizer import Codec
 
 
@@ -63,10 +63,10 @@ class Generator:
 
     def go_on(self, texts: Sequence[str], tokens: int = 40, drawn: Sampling | None = None) -> list[Continuation]:
         """As `generate`, with the ids."""
-        check_texts(texts)
+        rows = encode(self.tokenizer, texts, self.model.config.vocabulary)
         if self.generation is not None:
             self.generation.check(may_draw=True)  # whether to draw is asked here, not in the folder
-        prompts = [self.prompt(text, ids) for text, ids in zip(texts, self.tokenizer.encode(texts), strict=True)]
+        prompts = [self.prompt(text, ids) for text, ids in zip(texts, rows, strict=True)]
         done: dict[int, Continuation] = {}
         # Prompts of one length together: nothing is padded, and what counts from the start counts alike.
         for length in sorted({len(prompt) for prompt in prompts}):

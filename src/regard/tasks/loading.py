@@ -62,7 +62,15 @@ def find(name: str | Path) -> Found:
 
 
 def tokenizer_of(found: Found) -> Codec:
-    return Tokenizer.load(found.folder / "tokenizer.json") if found.generation is None else load_tokenizer(found.folder)
+    """The tokenizer beside a model; in ours, what marks start, end and padding is no part of a text."""
+    if found.generation is not None:
+        return load_tokenizer(found.folder)
+    tokenizer = Tokenizer.load(found.folder / "tokenizer.json")
+    numbers = [getattr(found.model.config, name, None) for name in ("pad", "start", "end")]
+    tokens = [tokenizer.token_of(number) for number in numbers if number is not None]
+    mask = [mask_token(found.folder)] if isinstance(found.model, Encoder) else []
+    tokenizer.mark_special([token for token in (*tokens, *mask) if token and tokenizer.id_of(token) is not None])
+    return tokenizer
 
 
 def check_sizes(found: Found, tokenizer: Codec) -> None:
@@ -75,6 +83,8 @@ def check_sizes(found: Found, tokenizer: Codec) -> None:
             found=f"{tokenizer.size} tokens, where the model knows {vocabulary}",
             do="put the tokenizer beside the model that it was trained for",
         )
+    if found.generation is not None:
+        found.generation.check_ids(getattr(config, "target_vocabulary", vocabulary))
 
 
 def device_of(name: str) -> torch.device:

@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 import torch
 
 from regard.decoding import Beams, Hypothesis, Limits, beam, greedy, stepper_for
-from regard.errors import InputError, KindError
+from regard.errors import InputError
 from regard.interop.generation import Generation
 from regard.models import Recurrent, Transformer
+from regard.tasks.shared import encode, said
 from regard.text.tokenizer import Codec, padded
 
 LONGEST = 256  # new ids of a text, where nothing else is said
@@ -47,7 +48,7 @@ class Translator:
         """The translation of each text, in order; a list of the best `nbest` for each when that is more than one.
 
         `beams=1` always takes the likeliest next word. `alpha` favours longer texts as it grows. `max_length` counts
-        the tokens of a translation. Texts without words stay empty.
+        the tokens of a translation. Texts without words stay empty (where transformers would make something up).
         """
         found = self.search(texts, beams=beams, alpha=alpha, nbest=nbest, max_length=max_length)
         if nbest == 1:
@@ -64,7 +65,7 @@ class Translator:
         max_length: int | None = None,
     ) -> list[list[Translation]]:
         """As `translate`, with scores."""
-        check_texts(texts)
+        rows = encode(self.tokenizer, texts, self.model.config.source_vocabulary)
         how, limits = self.beams(beams, alpha), self.limits(max_length)
         if not 1 <= nbest <= how.width:
             raise InputError(
@@ -72,7 +73,6 @@ class Translator:
                 found=f"nbest={nbest}, beams={how.width}",
                 do=f"beams={max(nbest, 1)}",
             )
-        rows = self.tokenizer.encode(texts)
         done: list[list[Translation]] = [[Translation("", 0.0)] * nbest for _ in texts]
         # Texts of like length side by side: little is spent on padding.
         waiting = sorted((number for number, text in enumerate(texts) if text.strip()), key=lambda n: len(rows[n]))
@@ -122,13 +122,3 @@ class Translator:
             closing=theirs.closing,
             renormalised=theirs.renormalised,
         )
-
-
-def said(one: Hypothesis) -> list[int]:
-    """All that was said, its end too: the tokenizer leaves it out, unless it is an ordinary word as well."""
-    return [*one.ids] if one.end is None else [*one.ids, one.end]
-
-
-def check_texts(texts: Sequence[str]) -> None:
-    if isinstance(texts, str) or any(not isinstance(text, str) for text in texts):
-        raise KindError("texts must be a list of strings", found=f"{texts!r:.60}", do='a list such as ["I love AI"]')

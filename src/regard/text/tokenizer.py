@@ -89,13 +89,14 @@ class Tokenizer:
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         return [encoding.ids for encoding in self.engine.encode_batch(list(texts))]
 
-    def batch(self, texts: Sequence[str], pad: int, *, left: bool = False) -> Batch:
-        """Texts as one tensor of ids and a mask."""
-        return padded(self.encode(texts), pad, left=left)
-
     def decode(self, ids: Sequence[int]) -> str:
         text: str = self.engine.decode(list(ids), skip_special_tokens=True)
         return tidied(text) if self.tidy else text
+
+    def token_of(self, number: int) -> str | None:
+        """The token with an id, if there is one."""
+        token: str | None = self.engine.id_to_token(number)
+        return token
 
     def id_of(self, token: str) -> int | None:
         number: int | None = self.engine.token_to_id(token)

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from regard.attention import attend
 from regard.attention.tiled import Dropout
+from regard.errors import RegardError
 from tests.attention_cases import TENSORS, Case, coin, drawer, force_blocks, holed, make, normal, run_backend
 
 SIZES: dict[str, Any] = {"batch": (2,), "heads": 2, "served": 1, "queries": 3, "keys": 4, "dim": 2, "value_dim": 3}
@@ -188,3 +189,11 @@ def test_two_calls_draw_different_cells() -> None:
 def test_all_tensor_options_are_covered_by_the_gradient_checks() -> None:
     trained = {name for case in CHECKED for name, one in case.tensors.items() if one.is_floating_point()}
     assert trained == {"query", "key", "value", *TENSORS}
+
+
+def test_second_derivatives_are_refused_in_words() -> None:
+    """Without a word they would be wrong: the blocks are made again outside the graph."""
+    query = torch.randn(1, 1, 4, 3, requires_grad=True)
+    output, _ = attend(query, query, query, see="stats")
+    with pytest.raises(RegardError, match="first derivatives only"):
+        torch.autograd.grad(output.sum(), query, create_graph=True)

@@ -210,7 +210,7 @@ def test_folders_that_are_not_whole(tmp_path: Path) -> None:
     with pytest.raises(FileError, match=r"missing: ln_f.bias"):
         load_huggingface(tmp_path)
     save_file({**tensors, "transformer.wpe.weight": torch.zeros(3, 16)}, tmp_path / "model.safetensors")
-    with pytest.raises(FileError, match=r"places.weight has shape"):
+    with pytest.raises(FileError, match=r"places.weight in .* has the wrong shape"):
         load_huggingface(tmp_path)
     (tmp_path / "model.safetensors").unlink()
     with pytest.raises(FileError, match="holds no weights"):

@@ -95,6 +95,71 @@ def test_one_changed_number_is_the_one_reported(slip: tuple[dict[str, Any], tupl
     assert places(regard.check(sheet)) == [place]
 
 
+def stated_only(draw: st.DrawFn, steps: tuple[str, ...]) -> tuple[dict[str, Any], tuple[str, int, int]]:
+    """Only some steps are stated, with whole numbers first, and one of the later numbers is changed."""
+    words = draw(st.integers(2, 3))
+    whole = [[draw(st.integers(-3, 3)) for _ in range(words)] for _ in range(words)]
+    given = {
+        "tokens": [f"word{i}" for i in range(words)],
+        "q": whole,
+        "k": [[int(i == j) for j in range(words)] for i in range(words)],
+    }
+    right = regard.steps(**given, v=whole).to_dict()
+    written = [
+        stated(step, whole if step == "scores" else [[f"{c:.3f}" for c in row] for row in right[step]])
+        for step in steps
+    ]
+    block = draw(st.sampled_from(written[1:]))
+    row, column = draw(st.integers(0, words - 1)), draw(st.integers(0, words - 1))
+    block["values"][row][column] = (
+        f"{float(block['values'][row][column]) + draw(st.sampled_from((-0.5, 0.4, 1.0))):.3f}"
+    )
+    return {"tokens": given["tokens"], "d_k": words, "stated": written}, (block["step"], row, column)
+
+
+@settings(deadline=None, derandomize=True, max_examples=40)
+@given(st.data())
+def test_a_slip_is_found_though_nothing_is_given(data: st.DataObject) -> None:
+    """Scores, scaled scores and weights depend on each other: one that fits neither neighbour is the wrong one."""
+    sheet, place = stated_only(data.draw, ("scores", "scaled", "weights"))
+    assert places(regard.check(sheet)) == [place]
+
+
+def test_whole_numbers_stand_for_themselves() -> None:
+    """No query of 1.6667 is made up to explain a score of 5."""
+    sheet: dict[str, Any] = {"tokens": ["a", "b"]}
+    sheet["stated"] = [
+        stated("q", [[1, 2], [3, 4]]), stated("k", [[1, 0], [0, 1]]), stated("scores", [[1, 2], [3, 5]])
+    ]  # fmt: skip
+    (mistake,) = regard.check(sheet).mistakes
+    assert (mistake.step, mistake.row, mistake.column, mistake.correct) == ("scores", 1, 1, 4)
+    assert [(cell, value) for cell, value in mistake.instead] == [(("q", 1, 1), 5)]
+
+
+@settings(deadline=None, derandomize=True, max_examples=60)
+@given(st.data())
+def test_a_mistake_carried_on_with_full_precision_is_one_mistake(data: st.DataObject) -> None:
+    """Whoever slipped went on computing with all digits, and rounded only when writing."""
+    sheet = right_sheet(data.draw)
+    right = regard.steps(**{name: value for name, value in sheet.items() if name != "stated"})
+    scores = right.values["scores"].clone()
+    row, column = data.draw(st.integers(0, len(scores) - 1)), data.draw(st.integers(0, len(scores) - 1))
+    scores[row, column] += data.draw(st.sampled_from((-2.0, 1.0, 3.0)))
+    scaled = scores * right.scale
+    after = {"scores": scores, "scaled": scaled, "weights": scaled.softmax(-1)}
+    after["output"] = after["weights"] @ right.values["v"]
+    for block in sheet["stated"]:
+        if block["step"] in after:
+            digits = len(block["values"][0][0].partition(".")[2])
+            block["values"] = [[f"{cell:.{digits}f}" for cell in line] for line in after[block["step"]].tolist()]
+    assert places(regard.check(sheet)) == [("scores", row, column)]
+
+
+def test_given_weights_must_sum_to_one() -> None:
+    report = regard.check({"tokens": ["a", "b"], "weights": [["0.50", "0.90"], ["0.5", "0.5"]]})
+    assert places(report) == [("weights", 0, None)]
+
+
 def test_a_mistake_that_carries_on_is_reported_once() -> None:
     """V of love is [2, 1] instead of [0, 1], and the output was computed with it."""
     sheet = copy.deepcopy(LOVE)
@@ -236,6 +301,13 @@ def test_report_as_json_has_the_promised_keys() -> None:
         ({**LOVE, "stated": [{"step": "q"}]}, "says no values"),
         ({**LOVE, "stated": "all of it"}, "stated must be a list of blocks"),
         ({**LOVE, "stated": []}, "states nothing to check"),
+        ({**LOVE, "d_k": 0, "stated": []}, "d_k must be greater than 0"),
+        ({**LOVE, "d_k": "-4", "stated": []}, "d_k must be greater than 0"),
+        ({**LOVE, "causal": "no", "stated": []}, "causal must be true or false"),
+        ({**LOVE, "sheet": 3, "stated": []}, "sheet must be a table"),
+        ({**LOVE, "stated": [stated("scores", "36 %", row=0, column=0)]}, "0.36 for 36 %"),
+        ({**LOVE, "stated": [stated("scores", "0,36", row=0, column=0)]}, "with a point"),
+        ({**LOVE, "stated": [stated("scores", "1e999", row=0, column=0)]}, "must be a number"),
         ({**LOVE, "heads": 2, "stated": [stated("q", 1, row=0, column=0)]}, "one head"),
     ],
 )

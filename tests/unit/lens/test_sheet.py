@@ -169,6 +169,20 @@ def test_latex_escapes_words() -> None:
     assert r"\text{\{here\}}" in latex
 
 
+@pytest.mark.parametrize("heads", [1, 2])
+def test_latex_is_what_tex_takes(heads: int) -> None:
+    """No double superscripts, no matrix too wide for its environment, every environment and bracket closed."""
+    latex = regard.steps(" ".join("abcdefghijkl"), heads=heads, causal=True).to_latex()
+    assert not re.search(r"\^\{[^{}]*\}\s*\^", latex)
+    assert "bmatrix" not in latex
+    assert latex.count(r"\begin{array}{*{12}{r}}") >= 4 * heads
+    assert latex.count(r"\left") == latex.count(r"\right") > 0
+    for name in ("align*", "array", "matrix"):
+        assert latex.count(rf"\begin{{{name}}}") == latex.count(rf"\end{{{name}}}")
+    assert latex.count("{") == latex.count("}")
+    assert r"$\sqrt{d}$ = $\sqrt{" in latex
+
+
 def test_unknown_words_and_rows_are_named() -> None:
     sheet = regard.steps("I love AI")
     assert sheet.row("love") == sheet.row(1) == sheet.row("1") == 1

@@ -22,7 +22,8 @@ def tokenizer() -> Tokenizer:
 
 
 def test_batches_are_filled_up_on_either_side(tokenizer: Tokenizer) -> None:
-    right, left = tokenizer.batch(["a b", "b"], 9), tokenizer.batch(["a b", "b"], 9, left=True)
+    rows = tokenizer.encode(["a b", "b"])
+    right, left = padded(rows, 9), padded(rows, 9, left=True)
     assert right.ids.tolist() == [[1, 2], [2, 9]]
     assert right.mask.tolist() == [[True, True], [True, False]]
     assert left.ids.tolist() == [[1, 2], [9, 2]]

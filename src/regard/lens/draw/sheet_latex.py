@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 
 from regard.lens.draw.figures import column_figures, figure
@@ -41,19 +42,27 @@ def step_latex(step: Step) -> str:
 
 
 def symbol(matrix: Matrix) -> str:
-    head = matrix.symbol.partition("(head ")[2].rstrip(")")
-    return SYMBOLS[matrix.name] + (rf"^{{({head})}}" if head else "")
+    base = SYMBOLS[matrix.name]
+    if matrix.head is None:
+        return base
+    whole = base if len(base) == 1 else rf"\left({base}\right)"
+    return rf"{whole}^{{({matrix.head})}}"
 
 
 def matrix_latex(matrix: Matrix) -> str:
-    """A bmatrix, with the words in front of the rows."""
+    """A matrix, with the words in front of the rows."""
     width = matrix.cells.shape[1]
     texts = [number(text) for text in column_figures(matrix.cells.flatten().tolist())]
     rows = [" & ".join(texts[start : start + width]) for start in range(0, len(texts), width)]
     inner = r" \\ ".join(rows)
     labels = r" \\ ".join(rf"\text{{{escape(word)}}}" for word in matrix.rows)
     before = rf"\begin{{matrix}} {labels} \end{{matrix}} " if matrix.rows else ""
-    return rf"{before}\begin{{bmatrix}} {inner} \end{{bmatrix}}"
+    return before + bracketed(inner, width)
+
+
+def bracketed(inner: str, width: int) -> str:
+    """A matrix in brackets, however wide: amsmath's own bmatrix ends at ten columns."""
+    return rf"\left[\begin{{array}}{{*{{{width}}}{{r}}}} {inner} \end{{array}}\right]"
 
 
 def row_latex(row: Row, heads: int) -> str:
@@ -83,7 +92,7 @@ def row_equations(row: Row) -> Iterator[str]:
 
 
 def vector(numbers: tuple[float, ...]) -> str:
-    return rf"\begin{{bmatrix}} {' & '.join(number(figure(value)) for value in numbers)} \end{{bmatrix}}"
+    return bracketed(" & ".join(number(figure(value)) for value in numbers), len(numbers))
 
 
 def factor(value: float) -> str:
@@ -96,7 +105,7 @@ def number(text: str) -> str:
 
 
 def prose(sentence: str) -> str:
-    return sentence.replace("√d", r"$\sqrt{d}$").replace("√", r"$\surd$").replace("−∞", r"$-\infty$")
+    return re.sub(r"√(\w+)", r"$\\sqrt{\1}$", sentence).replace("−∞", r"$-\infty$")
 
 
 def escape(word: str) -> str:

@@ -183,5 +183,6 @@ def closing(report: Report) -> Text:
         verdict.append(f"; {report.carried} more are off only because of them", style="dim")
     if report.unchecked:
         many = len(report.unchecked)
-        verdict.append(f"\n  {many} number{'s' * (many > 1)} could not be checked: nothing is tied to it", style="dim")
+        those, them = ("1 number", "it") if many == 1 else (f"{many} numbers", "them")
+        verdict.append(f"\n  {those} could not be checked: nothing is tied to {them}", style="dim")
     return verdict

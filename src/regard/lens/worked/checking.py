@@ -63,8 +63,10 @@ class Report:
 
 def check(source: str | Path | Mapping[str, Any] | Example | None = None, *, example: str | None = None) -> Report:
     """Check a TOML or JSON file, the same thing as a dictionary, or one of the shipped examples by name."""
-    if (source is None) == (example is None):
-        raise InputError("check needs a file or the name of an example", do="regard.check('notes.toml')")
+    if source is None and example is None:
+        raise InputError("check needs a file or the name of an example", do=f"examples: {', '.join(examples.names())}")
+    if source is not None and example is not None:
+        raise InputError("check takes a file or an example, not both", found=f"{source}, {example}", do="leave one out")
     if example is not None:
         return check_example(examples.load(example))
     if isinstance(source, Example):

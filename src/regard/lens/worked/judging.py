@@ -7,7 +7,7 @@ give: rounding that carries on is no mistake. It is carried if it follows from a
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import torch
@@ -56,8 +56,10 @@ class Sayings:
     chain: Chain
     statements: tuple[Statement, ...]
     sizes: Mapping[str, tuple[int, int]] = field(init=False)
+    said: tuple[Said, ...] = field(init=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "said", tuple(self.in_order()))
         object.__setattr__(self, "sizes", {step: (self.chain.rows(step), self.width(step)) for step in STEPS})
 
     def width(self, step: str) -> int:
@@ -70,6 +72,9 @@ class Sayings:
         return max([*(derived[name].shape[1] for name in alike if name in derived), *told], default=0)
 
     def __iter__(self) -> Iterator[Said]:
+        return iter(self.said)
+
+    def in_order(self) -> Iterator[Said]:
         for step in STEPS:
             for told in self.statements:
                 if told.step == step:
@@ -111,7 +116,7 @@ def judge(sayings: Sayings, assumed: Mapping[Cell, float]) -> Verdict:
         for said in of_step:
             true, slack = at(truth, said.cell), at(doubt, said.cell, 0.0)
             rounded = at(followed, said.cell, true)
-            if between(said.written, true, rounded, slack):
+            if among(said.written, [true, rounded], slack):
                 right.append(said)
             else:
                 source = sources(sayings, truth, said, (right, wrong, carried), slack + abs(rounded - true))
@@ -137,23 +142,28 @@ def sources(
 ) -> tuple[Cell, ...]:
     """The earlier mistakes that this number follows from, if it does."""
     right, wrong, carried = so_far
-    trials: list[tuple[tuple[Cell, ...], list[Said]]] = [
-        ((mistake.cell,), [mistake, *(c for c, of in carried.items() if mistake.cell in of)]) for mistake in wrong
-    ]
+    trials = [([mistake], [later for later, of in carried.items() if mistake.cell in of]) for mistake in wrong]
     if len(wrong) > 1:
-        trials.append((tuple({mistake.cell: None for mistake in wrong}), [*wrong, *carried]))
-    for cells, off in trials:
-        outcome = at(follow(sayings, truth, said.cell.step, [*right, *off]), said.cell)
-        if said.written.stands_for(outcome, slack):
-            return cells
+        trials.append((wrong, list(carried)))
+    for made, followed in trials:
+        # Whoever made the mistake went on from it with full precision (its own last digit is then in doubt), with the
+        # rounded numbers, or with something between.
+        ways = [[*right, *made, *followed], *([shifted(mistake, side) for mistake in made] for side in (-1, 0, 1))]
+        outcomes = [at(follow(sayings, truth, said.cell.step, way), said.cell) for way in ways]
+        if among(said.written, outcomes, slack):
+            return tuple(dict.fromkeys(mistake.cell for mistake in made))
     return ()
 
 
-def between(written: Written, true: float, rounded: float, slack: float) -> bool:
-    """Does it stand for the true number, or for one on the way to what rounded numbers give?"""
-    if true <= written.value <= rounded or rounded <= written.value <= true:
-        return True
-    return written.stands_for(true, slack) or written.stands_for(rounded, slack)
+def shifted(said: Said, side: int) -> Said:
+    """The same number as it may have been before it was rounded."""
+    return Said(said.cell, replace(said.written, value=said.written.value + side * said.written.doubt))
+
+
+def among(written: Written, numbers: list[float], slack: float) -> bool:
+    """Does it stand for one of these numbers, or for one between them?"""
+    lowest, highest = min(numbers), max(numbers)
+    return lowest <= written.value <= highest or any(written.stands_for(end, slack) for end in (lowest, highest))
 
 
 def doubts(sayings: Sayings, assumed: Mapping[Cell, float], truth: Mapping[str, Tensor]) -> dict[str, Tensor]:

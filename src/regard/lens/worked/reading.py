@@ -7,8 +7,9 @@ read as `Decimal`, from literals and from strings alike.
 from __future__ import annotations
 
 import json
+import math
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
@@ -99,23 +100,61 @@ def read_example(data: Mapping[str, Any], name: str) -> Example:
     known(data, KEYS, "key")
     tokens = words("tokens", data.get("tokens"))
     queries = words("queries", data["queries"]) if "queries" in data else tokens
-    matrices = {key: matrix(key, data[key]) for key in (*INPUTS, *STEPS) if data.get(key) is not None}
+    matrices = {key: matrix(key, data[key]) for key in (*INPUTS, "q", "k", "v") if data.get(key) is not None}
     stated = data.get("stated", [])
     if not isinstance(stated, list) or not all(isinstance(block, Mapping) for block in stated):
         raise InputError("stated must be a list of blocks", found=f"{stated!r}", do="begin each with [[stated]]")
+    blocks = [*as_statements(data), *stated]
     return Example(
         name=name,
         tokens=tokens,
         queries=queries,
         matrices=matrices,
-        stated=tuple(statement(block, len(queries), len(tokens)) for block in stated),
+        stated=tuple(statement(block, len(queries), len(tokens)) for block in blocks),
         title=str(data.get("title", "")),
         about=str(data.get("about", "")),
-        d_k=None if data.get("d_k") is None else number("d_k", data["d_k"]).value,
+        d_k=positive("d_k", data.get("d_k")),
         heads=count(data.get("heads", 1)),
-        causal=bool(data.get("causal", False)),
-        for_sheet=data.get("sheet", {}),
+        causal=yes_or_no("causal", data.get("causal", False)),
+        for_sheet=table("sheet", data.get("sheet", {})),
     )
+
+
+def as_statements(data: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Scores, weights and the like at the top of a file say what came out, as a statement does: they are checked."""
+    for step in ("scores", "scaled", "weights", "output"):
+        values = data.get(step)
+        if values is not None and hasattr(values, "tolist"):  # a tensor or an array
+            values = values.tolist()
+        if values is not None and not by_head(values):
+            yield {"step": step, "values": values}
+
+
+def by_head(values: Any) -> bool:
+    """Is this a matrix for each head?"""
+    first = values[0] if isinstance(values, (list, tuple)) and values else None
+    return isinstance(first, (list, tuple)) and bool(first) and isinstance(first[0], (list, tuple))
+
+
+def positive(name: str, given: Any) -> float | None:
+    if given is None:
+        return None
+    value = number(name, given).value
+    if value <= 0:
+        raise InputError(f"{name} must be greater than 0", found=f"{given}", do=f"{name} = 64, or leave it out")
+    return value
+
+
+def yes_or_no(name: str, given: Any) -> bool:
+    if not isinstance(given, bool):
+        raise InputError(f"{name} must be true or false", found=f"{given!r}", do=f"{name} = true")
+    return given
+
+
+def table(name: str, given: Any) -> Mapping[str, Any]:
+    if not isinstance(given, Mapping):
+        raise InputError(f"{name} must be a table", found=f"{given!r}", do=f"begin it with [{name}]")
+    return given
 
 
 def known(data: Mapping[str, Any], names: tuple[str, ...], what: str) -> None:
@@ -146,10 +185,16 @@ def number(where: str, given: Any) -> Written:
         decimal = Decimal(text.strip().replace("−", "-").replace("_", ""))
     except InvalidOperation:
         decimal = Decimal("nan")
-    if isinstance(given, bool) or not decimal.is_finite():
-        raise InputError(f"{where} must be a number", found=f"{given!r}", do='write it as 0.71 or "0.71"')
+    if isinstance(given, bool) or not decimal.is_finite() or not math.isfinite(float(decimal)):
+        raise InputError(f"{where} must be a number", found=f"{text!r}", do=advice_on_number(text))
     exponent = int(decimal.as_tuple().exponent)
     return Written(text.strip(), float(decimal), 0.5 * 10.0 ** min(exponent, 0))
+
+
+def advice_on_number(text: str) -> str:
+    if text.strip().endswith("%"):
+        return "write a share as a number: 0.36 for 36 %"
+    return "write decimals with a point: 0.71" if "," in text else 'write it as 0.71 or "0.71"'
 
 
 def matrix(name: str, given: Any) -> Tensor:
@@ -160,7 +205,7 @@ def matrix(name: str, given: Any) -> Tensor:
         given = given.tolist()
     if not isinstance(given, (list, tuple)) or not given:
         raise ShapeError(f"{name} must be a matrix", found=f"{given!r}", do=f"{name} = [[1, 0], [0, 1]]")
-    if all(isinstance(row, (list, tuple)) and row and isinstance(row[0], (list, tuple)) for row in given):
+    if by_head(given):
         parts = [matrix(f"{name} of head {head}", part) for head, part in enumerate(given)]
         same_sizes(name, [tuple(part.shape) for part in parts])
         return torch.stack(parts)

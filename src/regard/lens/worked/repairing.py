@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from regard.lens.worked.judging import Cell, Said, Sayings, Verdict, at, judge
 from regard.lens.worked.reading import STEPS
 
-CLUES = 4  # contradictions tried for each repair: more would only repeat what these say
+CLUES = 4  # contradictions tried for each repair, for time's sake: those after the first few rarely say more
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,8 @@ def repairs(sayings: Sayings, assumed: Mapping[Cell, float], verdict: Verdict) -
         found += [solved for clue in later if (solved := solve(sayings, assumed, cell, clue)) is not None]
         tried = {value}
         for other in found:
-            for reading in (round(other, digits), other):
+            # A whole number stands for itself; one with decimals may be the rounding of a finer one.
+            for reading in (round(other, digits), other)[: 1 if digits == 0 else 2]:
                 if reading not in tried:
                     tried.add(reading)
                     yield cell, reading

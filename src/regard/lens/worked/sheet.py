@@ -6,7 +6,7 @@ import json
 import math
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from regard.errors import InputError, ShapeError, UnknownNameError
 from regard.lens.worked import examples
 from regard.lens.worked.chain import Chain, check_sizes, scale_of
 from regard.lens.worked.judging import Sayings
-from regard.lens.worked.reading import INPUTS, STEPS, Example, read_example, read_file
+from regard.lens.worked.reading import INPUTS, STEPS, Example, count, read_example, read_file
 from regard.lens.worked.repairing import explain
 
 ORDER = ("x", "w_q", "w_k", "w_v", *STEPS, "w_o", "z")
@@ -132,10 +132,6 @@ def for_sheet(example: Example) -> Example:
 
 def read_changed(example: Example, chosen: Mapping[str, Any]) -> Example:
     """The example with `heads` and `causal` as asked for on top of what it says itself."""
-    from dataclasses import replace
-
-    from regard.lens.worked.reading import count
-
     if "heads" in chosen:
         count(chosen["heads"])
     return replace(example, **chosen)

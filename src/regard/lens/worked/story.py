@@ -24,6 +24,7 @@ class Matrix:
     columns: tuple[str, ...]  # empty: the columns are just dims
     cells: Tensor  # rank 2; NaN where unknown
     heat: bool = False  # colour the cells by their value
+    head: int | None = None  # which of several heads it belongs to
 
 
 @dataclass(frozen=True)
@@ -126,8 +127,9 @@ def tables(sheet: Sheet, name: str, value: Tensor) -> Iterator[Matrix]:
     rows = () if name.startswith("w_") else sheet.tokens if name in ("x", "k", "v") else sheet.queries
     columns = sheet.tokens if words else ()
     for head, cells in enumerate(value if value.ndim == 3 else value[None]):
-        symbol = SYMBOLS[name] + (f" (head {head})" if value.ndim == 3 else "")
-        yield Matrix(name, symbol, rows, columns, cells, heat=name in ("scores", "scaled", "masked", "weights"))
+        several = value.ndim == 3
+        symbol = SYMBOLS[name] + (f" (head {head})" if several else "")
+        yield Matrix(name, symbol, rows, columns, cells, heat=words, head=head if several else None)
 
 
 def worked_row(sheet: Sheet, query: str | int | None = None, head: int = 0) -> Row | None:

@@ -1,0 +1,29 @@
+"""What all tasks do with texts before a model sees them, and with ids after."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from regard.decoding import Hypothesis
+from regard.errors import InputError, KindError
+from regard.text.tokenizer import Codec
+
+
+def encode(tokenizer: Codec, texts: Sequence[str], vocabulary: int) -> list[list[int]]:
+    """The ids of each text; one that the model does not have is named, before it fails somewhere inside."""
+    if isinstance(texts, str) or any(not isinstance(text, str) for text in texts):
+        raise KindError("texts must be a list of strings", found=f"{texts!r:.60}", do='a list such as ["I love AI"]')
+    rows = tokenizer.encode(texts)
+    for text, ids in zip(texts, rows, strict=True):
+        if max(ids, default=0) >= vocabulary:
+            raise InputError(
+                "the tokenizer has tokens that the model was never trained with",
+                found=f"id {max(ids)} in {text!r:.60}; the model knows 0 to {vocabulary - 1}",
+                do="leave such tokens out of the text, or use the tokenizer that belongs to the model",
+            )
+    return rows
+
+
+def said(one: Hypothesis) -> list[int]:
+    """All that was said, its end too: the tokenizer leaves it out, unless it is an ordinary word as well."""
+    return [*one.ids] if one.end is None else [*one.ids, one.end]
