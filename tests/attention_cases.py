@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -149,15 +149,6 @@ def visible_of(case: Case) -> Tensor:
 
 def is_added(term: Tensor | None) -> bool:
     return term is not None and term.is_floating_point()
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    """Small tensors gain nothing from a second thread, and wait for it whenever the machine is busy."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 def force_blocks(monkeypatch: pytest.MonkeyPatch, rows: int, columns: int) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict, Unpack
 
 import torch
 
 from regard.decoding import Beams, Hypothesis, Limits, beam, greedy, stepper_for
-from regard.errors import InputError
+from regard.errors import InputError, UnknownNameError
 from regard.interop.generation import Generation
 from regard.models import Recurrent, Transformer
 from regard.tasks.shared import encode, said
@@ -24,6 +24,15 @@ class Translation(NamedTuple):
     score: float
 
 
+class SearchOptions(TypedDict, total=False):
+    """How to look for a translation; what is left out is as the folder says, or as in the paper."""
+
+    beams: int | None
+    alpha: float | None
+    nbest: int
+    max_length: int | None
+
+
 class Translator:
     """An encoder-decoder with its tokenizer.
 
@@ -36,37 +45,25 @@ class Translator:
     def __init__(self, model: Transformer | Recurrent, tokenizer: Codec, generation: Generation | None = None) -> None:
         self.model, self.tokenizer, self.generation = model, tokenizer, generation
 
-    def translate(
-        self,
-        texts: Sequence[str],
-        *,
-        beams: int | None = None,
-        alpha: float | None = None,
-        nbest: int = 1,
-        max_length: int | None = None,
-    ) -> list[Any]:
+    def translate(self, texts: Sequence[str], **options: Unpack[SearchOptions]) -> list[Any]:
         """The translation of each text, in order; a list of the best `nbest` for each when that is more than one.
 
         `beams=1` always takes the likeliest next word. `alpha` favours longer texts as it grows. `max_length` counts
         the tokens of a translation. Texts without words stay empty (where transformers would make something up).
         """
-        found = self.search(texts, beams=beams, alpha=alpha, nbest=nbest, max_length=max_length)
-        if nbest == 1:
+        found = self.search(texts, **options)
+        if options.get("nbest", 1) == 1:
             return [best[0].text for best in found]
         return [[one.text for one in best] for best in found]
 
-    def search(
-        self,
-        texts: Sequence[str],
-        *,
-        beams: int | None = None,
-        alpha: float | None = None,
-        nbest: int = 1,
-        max_length: int | None = None,
-    ) -> list[list[Translation]]:
+    def search(self, texts: Sequence[str], **options: Unpack[SearchOptions]) -> list[list[Translation]]:
         """As `translate`, with scores."""
+        for name in options:
+            if name not in SearchOptions.__annotations__:
+                raise UnknownNameError("option", name, SearchOptions.__annotations__)
+        nbest = options.get("nbest", 1)
         rows = encode(self.tokenizer, texts, self.model.config.source_vocabulary)
-        how, limits = self.beams(beams, alpha), self.limits(max_length)
+        how, limits = self.beams(options.get("beams"), options.get("alpha")), self.limits(options.get("max_length"))
         if not 1 <= nbest <= how.width:
             raise InputError(
                 "nbest must be at least 1 and at most the number of beams",

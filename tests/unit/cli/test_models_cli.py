@@ -6,25 +6,15 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 
 import pytest
-import torch
 from typer.testing import CliRunner, Result
 
 from benchmarks import peers
 from regard.cli import app
-from regard.cli.translate import plain
+from regard.cli.lines import plain
 from regard.models import Transformer, TransformerConfig, save_model
 from regard.text.tokenizer import Tokenizer
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture(scope="module")

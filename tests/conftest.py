@@ -1,4 +1,4 @@
-"""Tiny operations: one thread, since several would only wait for each other on a busy machine."""
+"""What every test shares."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import torch
 
 @pytest.fixture(autouse=True)
 def one_thread() -> Iterator[None]:
+    """Tests work on tiny tensors: on a busy machine several threads would only wait for each other."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     yield
