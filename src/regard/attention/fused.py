@@ -49,7 +49,8 @@ def hides_nan(scores: Scores) -> bool:
     """SDPA on a CPU loses a NaN of query or key on its way; a sum finds it at little cost (inf falls under it too)."""
     if scores.device.type != "cpu":
         return False
-    total = scores.query_BJGQD.detach().sum() + scores.key_BJKD.detach().sum()
+    wide = torch.promote_types(scores.dtype, torch.float32)  # in float16 the sum itself could overflow
+    total = scores.query_BJGQD.detach().sum(dtype=wide) + scores.key_BJKD.detach().sum(dtype=wide)
     return not math.isfinite(total.item())
 
 

@@ -100,6 +100,8 @@ class Generator:
         return [said(best[0]) for best in beam(stepper, prompt, limits, how)]
 
     def limits(self, tokens: int, prompt: int) -> Limits:
+        if tokens < 1:
+            raise InputError("tokens must be at least 1", found=f"{tokens}", do="40 is usual")
         config, theirs = self.model.config, self.generation
         if config.positions == "learned" and prompt <= config.max_length:
             tokens = min(tokens, config.max_length - prompt + 1)  # the last one is said, and needs no place

@@ -10,7 +10,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from regard.attention import attend
-from regard.attention.fused import GRID, one_mask
+from regard.attention.fused import GRID, fits, one_mask
+from regard.attention.inputs import read_scores
 from tests.attention_cases import (
     CASES,
     DEVICES,
@@ -225,3 +226,10 @@ def test_groups_are_not_repeated_in_memory(monkeypatch: pytest.MonkeyPatch) -> N
     case = make("served by two", heads=8, served=2)
     attend(case.query, case.key, case.value)
     assert shapes == [torch.Size((2, 2, 7, 4))]
+
+
+def test_float16_numbers_whose_sum_overflows_stay_fused() -> None:
+    """The look for NaN must not take a large sum of finite numbers for one."""
+    ones = torch.full((1, 1, 512, 256), 4.0, dtype=torch.float16)
+    assert ones.sum().isinf()
+    assert fits(read_scores(ones, ones, {}), 0.0)

@@ -136,7 +136,7 @@ def test_info_counts_each_parameter_once(folders: dict[str, str]) -> None:
         (["classify", "own", "w1"], "is not an encoder-only model"),
         (["classify", "masks", "w1"], "there is no mask"),
         (["generate", "gpt2", "w1", "--top-k", "3"], "at temperature 0"),
-        (["generate", "gpt2", "w1", "--tokens", "0"], "longest"),
+        (["generate", "gpt2", "w1", "--tokens", "0"], "tokens must be at least 1"),
         (["generate", "gpt2", "w1", "--device", "gpu"], "no device 'gpu'"),
         (["translate", "own", "--nbest", "9"], "nbest"),
         (["translate", "bare"], "holds no tokenizer"),
