@@ -1,0 +1,24 @@
+"""Files to checked rows of text, one at a time: nothing is read whole, and nothing is dropped without being counted.
+
+What formats there are is in `formats`, what makes a row unfit is in `checks`, and `Corpus` puts the two together.
+"""
+
+from regard.text.corpora.checks import Checks, digest
+from regard.text.corpora.corpus import Corpus
+from regard.text.corpora.guess import guess_kind, suits_two_fields
+from regard.text.corpora.report import Report
+from regard.text.corpora.rows import Row
+from regard.text.corpora.source import Source
+from regard.text.corpora.swapped import looks_swapped
+
+__all__ = [
+    "Checks",
+    "Corpus",
+    "Report",
+    "Row",
+    "Source",
+    "digest",
+    "guess_kind",
+    "looks_swapped",
+    "suits_two_fields",
+]

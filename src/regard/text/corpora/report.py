@@ -1,0 +1,81 @@
+"""What was kept, what was dropped, and why."""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from regard.text.corpora.rows import Found
+
+EXAMPLES = 3
+WIDTH = 60
+REPAIRED = "control characters"
+
+
+@dataclass
+class Report:
+    """The account of one reading: `kept` and all of `dropped` together are the rows of the files."""
+
+    kept: int = 0
+    dropped: dict[str, int] = field(default_factory=dict)  # reason -> rows
+    examples: dict[str, list[str]] = field(default_factory=dict)  # reason -> a few "file:line text"
+    notes: list[str] = field(default_factory=list)
+    repaired: int = 0  # kept rows in which control characters became spaces; examples under "control characters"
+
+    def drop(self, found: Found, reason: str) -> None:
+        """Count a row that is left out."""
+        self.dropped[reason] = self.dropped.get(reason, 0) + 1
+        self.show(found, reason)
+
+    def repair(self, found: Found) -> None:
+        """Count a row that is kept with spaces for its control characters."""
+        self.repaired += 1
+        self.show(found, REPAIRED)
+
+    def note(self, text: str) -> None:
+        """Keep what people should know, once."""
+        if text not in self.notes:
+            self.notes.append(text)
+
+    def show(self, found: Found, reason: str) -> None:
+        """Keep a row as an example, if there are not enough."""
+        examples = self.examples.setdefault(reason, [])
+        if len(examples) < EXAMPLES:
+            examples.append(f"{found.file}:{found.line} {excerpt(found.texts)}".rstrip())
+
+    def lines(self) -> list[str]:
+        """The account as lines for people."""
+        lines = [f"{self.kept:,} {plural(self.kept)} kept"]
+        if self.repaired:
+            lines.append(f"{self.repaired:,} of them repaired: {REPAIRED} became spaces")
+            lines.extend(f"    {example}" for example in self.examples[REPAIRED])
+        for reason, count in sorted(self.dropped.items(), key=lambda item: (-item[1], item[0])):
+            lines.append(f"{count:,} {plural(count)} dropped: {reason}")
+            lines.extend(f"    {example}" for example in self.examples[reason])
+        return lines + [f"note: {note}" for note in self.notes]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The account as plain values, for a log."""
+        return asdict(self)
+
+
+def plural(count: int) -> str:
+    """Row or rows."""
+    return "row" if count == 1 else "rows"
+
+
+def excerpt(texts: tuple[str, ...]) -> str:
+    """The beginning of a row, with what cannot be seen made visible."""
+    whole = " | ".join(text[: WIDTH + 1] for text in texts[:3])
+    return visible(whole[:WIDTH]) + ("…" if len(whole) > WIDTH else "")
+
+
+def visible(text: str) -> str:
+    """A text with control characters, separators of lines and unassigned characters written as escapes."""
+    return "".join(
+        mark.encode("unicode_escape").decode("ascii")
+        if unicodedata.category(mark) in ("Cc", "Cf", "Cs", "Cn", "Co", "Zl", "Zp")
+        else mark
+        for mark in text
+    )

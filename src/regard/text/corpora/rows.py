@@ -1,0 +1,56 @@
+"""What travels from a file to its reader's caller: rows, as found and as kept."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+Columns = tuple[str | int, ...]
+
+INVALID = "invalid UTF-8"
+COLUMNS = "wrong number of columns"
+NOT_TEXT = "not text"
+SURROGATE = re.compile("[\ud800-\udfff]")  # bytes that are not UTF-8, or half a character as JSON may spell it
+
+
+class Row(NamedTuple):
+    """One kept row, and where it stood."""
+
+    texts: tuple[str, ...]  # (source, target), (text, label) or (text,)
+    source: int  # the number of the Source it is from
+    file: str
+    line: int  # from 1; in TMX, PO, MO and parquet the number of the unit
+
+
+class Found(NamedTuple):
+    """One row as a file has it, before any check; with a problem, `texts` is what there is to show of it."""
+
+    texts: tuple[str, ...]
+    file: str
+    line: int
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a reader is asked for."""
+
+    fields: int = 2
+    columns: Columns | None = None
+    languages: tuple[str, str] | None = None
+    note: Callable[[str], None] = lambda text: None  # told what people should know, such as a header that was skipped
+
+
+def decoded(data: bytes, file: str, line: int) -> str | Found:
+    """The text of some bytes, or why there is none."""
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return Found((data.decode("utf-8", "backslashreplace"),), file, line, INVALID)
+
+
+def unwritable(texts: tuple[str, ...]) -> bool:
+    """Whether a text holds what no UTF-8 can."""
+    return any(SURROGATE.search(text) for text in texts)
