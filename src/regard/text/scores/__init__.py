@@ -1,0 +1,25 @@
+"""How good outputs are, beside what they should have been: pure functions over texts, without torch.
+
+Scores of translations are sacreBLEU's and carry its signature, so that two of them can be compared, or must not be.
+"""
+
+from regard.text.scores.bleu import LengthRow, Score, bleu, bleu_by_length, bleu_tokenised, chrf
+from regard.text.scores.bootstrap import Comparison, paired_bootstrap
+from regard.text.scores.counts import LabelScore, Share, accuracy, confusion, per_label, pronoun_agreement
+
+__all__ = [
+    "Comparison",
+    "LabelScore",
+    "LengthRow",
+    "Score",
+    "Share",
+    "accuracy",
+    "bleu",
+    "bleu_by_length",
+    "bleu_tokenised",
+    "chrf",
+    "confusion",
+    "paired_bootstrap",
+    "per_label",
+    "pronoun_agreement",
+]

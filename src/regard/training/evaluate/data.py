@@ -1,0 +1,128 @@
+"""What a model is scored on: files of any format that training reads, or a set of the built-in grammar."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from regard.errors import InputError, UnknownNameError
+from regard.text.corpora import Checks, Corpus, Row, Source
+
+if TYPE_CHECKING:
+    from regard.text.grammar import Sentence
+
+GRAMMAR = "grammar:"
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Texts and their translations; those of the grammar come with all that is known of them."""
+
+    sources: list[str]
+    references: list[str]
+    sentences: list[Sentence] = field(default_factory=list)
+    language: str | None = None  # of the references
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Texts and their labels."""
+
+    texts: list[str]
+    labels: list[str]
+    notes: list[str]
+
+
+@dataclass(frozen=True)
+class Texts:
+    """Texts alone."""
+
+    texts: list[str]
+    notes: list[str]
+
+
+@dataclass(frozen=True)
+class EvaluationData:
+    """One file, two line-aligned ones, or a grammar set, read as the model at hand needs it; `limit` rows at most."""
+
+    source: Source
+    base: Path = Path()
+    limit: int | None = None
+
+    @property
+    def name(self) -> str:
+        return " and ".join(self.source.files)
+
+    @property
+    def grammar(self) -> str | None:
+        """The name of the grammar set, if it is one."""
+        return self.name.removeprefix(GRAMMAR) if self.name.startswith(GRAMMAR) else None
+
+    def pairs(self) -> Pairs:
+        """For translators."""
+        if self.grammar is not None:
+            sentences = self.sentences()
+            sources, references = [one.source for one in sentences], [one.target for one in sentences]
+            return Pairs(sources, references, sentences, "fr")
+        rows, notes = self.rows(Checks(fields=2, longest=0))
+        return Pairs([row.texts[0] for row in rows], [row.texts[1] for row in rows], notes=notes)
+
+    def labelled(self) -> Labelled:
+        """For classifiers."""
+        if self.grammar is not None:
+            raise InputError(
+                f"{self.name} has no labels", found="pairs of sentences", do="give a file of texts and labels"
+            )
+        rows, notes = self.rows(Checks(fields=2, labelled=True, longest=0))
+        return Labelled([row.texts[0] for row in rows], [row.texts[1] for row in rows], notes)
+
+    def texts(self, *, blank_lines: bool = False) -> Texts:
+        """For language models, and for those that fill in words. Of a grammar set, its English."""
+        if self.grammar is not None:
+            return Texts([one.source for one in self.sentences()], [])
+        rows, notes = self.rows(Checks(fields=1, blank_lines=blank_lines))
+        return Texts([row.texts[0] for row in rows], notes)
+
+    def sentences(self) -> list[Sentence]:
+        """The grammar set."""
+        from regard.text import grammar
+
+        return grammar.sentences(self.grammar or "", count=self.limit)
+
+    def rows(self, checks: Checks) -> tuple[list[Row], list[str]]:
+        """The rows of the files, and what to tell of those that were left out."""
+        corpus = Corpus([self.source], self.base, checks)
+        rows = list(islice(corpus, self.limit))
+        report = corpus.report
+        dropped = [f"{count:,} left out: {why} ({report.examples[why][0]})" for why, count in report.dropped.items()]
+        return rows, [*dropped, *report.notes]
+
+
+def read_data(
+    files: str | Sequence[str] | Mapping[str, Any], base: Path = Path(), limit: int | None = None
+) -> EvaluationData:
+    """What to score on: ["pairs.tsv"], two files ["test.en", "test.fr"], ["grammar:unseen"], or as a recipe names it.
+
+    Labels stand behind a tab for classifiers; language models take plain text. All is read when a model asks for it.
+    """
+    source = Source.parse(files)
+    if limit is not None and limit < 1:
+        raise InputError("limit must be at least 1", found=f"{limit}", do="leave it out to score everything")
+    if any(name.startswith(GRAMMAR) for name in source.files):
+        check_grammar(source.files)
+    return EvaluationData(source, base, limit)
+
+
+def check_grammar(files: tuple[str, ...]) -> None:
+    """A grammar set stands alone, and is one that there is."""
+    from regard.text import grammar
+
+    if len(files) > 1:
+        raise InputError("a grammar set has both sides already", found=" and ".join(files), do=f"give only {files[0]}")
+    known = [GRAMMAR + name for name in grammar.SETS]
+    if files[0] not in known:
+        raise UnknownNameError("grammar set", files[0], known)

@@ -1,0 +1,78 @@
+"""What all evaluations do: go through texts in parts, tell how far they are, and leave the model as it was."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TypeVar
+
+from torch import nn
+
+from regard.models import EncoderConfig
+from regard.tasks import Classifier, Translator
+
+T = TypeVar("T")
+Told = Callable[[int, int], None]
+LOGITS = 1 << 26  # numbers a model may say at once: 256 MiB
+
+
+def unheard(done: int, total: int) -> None:
+    """Nobody listens."""
+
+
+def parts(rows: Sequence[T], size: int, told: Told = unheard) -> Iterator[Sequence[T]]:
+    """Some rows at a time; told of each part when it is done."""
+    for first in range(0, len(rows), size):
+        yield rows[first : first + size]
+        told(min(first + size, len(rows)), len(rows))
+
+
+def side_by_side(length: int, vocabulary: int, batch: int | None) -> int:
+    """How many rows go through a model that says a number for each token of the vocabulary at each place."""
+    return batch or max(1, min(32, LOGITS // (max(length, 1) * vocabulary)))
+
+
+def shortened(rows: list[list[int]], config: EncoderConfig) -> tuple[list[list[int]], list[str]]:
+    """Rows that the model has positions for, with their last token (it marks the end), and a note if any was cut."""
+    longest = config.max_length
+    long = sum(len(row) > longest for row in rows) if config.positions == "learned" else 0
+    if not long:
+        return rows, []
+    cut = [row if len(row) <= longest else [*row[: longest - 1], row[-1]] for row in rows]
+    return cut, [f"{long:,} texts were cut to {longest:,} tokens, all that the model has positions for"]
+
+
+def perplexity(nats: float) -> float:
+    """Between how many tokens, all alike, a model seems to choose. One that has come apart still gets a number."""
+    return math.exp(min(nats, 700.0))
+
+
+def uniform(vocabulary: int, tokens_per_character: float | None = None) -> dict[str, float]:
+    """What it costs to know nothing: every token of the vocabulary alike."""
+    nats = math.log(vocabulary)
+    found = {"nats_per_token": nats, "perplexity": float(vocabulary)}
+    return found if tokens_per_character is None else {**found, "nats_per_character": nats * tokens_per_character}
+
+
+@contextmanager
+def at_rest(model: nn.Module) -> Iterator[None]:
+    """Without dropout; afterwards as before."""
+    learning = model.training
+    model.eval()
+    try:
+        yield
+    finally:
+        model.train(learning)
+
+
+@contextmanager
+def at_work(task: Translator | Classifier, batch: int | None) -> Iterator[None]:
+    """Without dropout, and with as many texts side by side as asked; afterwards as before."""
+    before = task.batch
+    task.batch = batch or before
+    try:
+        with at_rest(task.model):
+            yield
+    finally:
+        task.batch = before

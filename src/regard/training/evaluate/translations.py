@@ -1,0 +1,123 @@
+"""How good translations are: BLEU in the three ways that papers print it, chrF, and what only a grammar can know."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from time import perf_counter
+from typing import NamedTuple
+
+from regard.tasks import Translator
+from regard.text.scores import Score, bleu, bleu_by_length, bleu_tokenised, chrf, paired_bootstrap, pronoun_agreement
+from regard.training.evaluate.data import EvaluationData, Pairs
+from regard.training.evaluate.result import Evaluation
+from regard.training.evaluate.shared import Told, at_work, parts, unheard
+
+AHEAD = 4  # batches between two reports of progress
+DICTIONARY = "a dictionary, word for word"
+
+
+class Search(NamedTuple):
+    """How to look for translations; None: as the model says."""
+
+    beams: int | None = None
+    alpha: float | None = None
+    max_length: int | None = None
+    batch: int | None = None
+
+
+class Said(NamedTuple):
+    """The translations, in order, how many of them came to no end, and how long it took."""
+
+    texts: list[str]
+    cut: int
+    seconds: float
+
+
+def evaluate_translations(
+    translator: Translator,
+    data: EvaluationData,
+    search: Search,
+    language: str | None,
+    against: Translator | None,
+    told: Told,
+) -> Evaluation:
+    """Translate the sources and compare with the references; on a grammar set a dictionary does so too."""
+    pairs = data.pairs()
+    count, total = len(pairs.sources), len(pairs.sources) * (1 if against is None else 2)
+    ours = translations(translator, pairs.sources, search, lambda done, _: told(done, total))
+    comparison = None
+    if against is not None:
+        theirs = translations(against, pairs.sources, search, lambda done, _: told(count + done, total))
+        comparison = paired_bootstrap(ours.texts, theirs.texts, pairs.references)
+    language = language or pairs.language or "en"
+    baselines = {score.name: score.value for score in scores(pairs, word_for_word(pairs), language)}
+    return Evaluation(
+        task="translation",
+        data=data.name,
+        count=count,
+        unit="pairs",
+        seconds=ours.seconds,
+        scores=scores(pairs, ours.texts, language),
+        baseline=DICTIONARY if baselines else "",
+        baselines=baselines,
+        words_per_second=sum(len(source.split()) for source in pairs.sources) / ours.seconds,
+        by_length=bleu_by_length(pairs.sources, ours.texts, pairs.references),
+        comparison=comparison,
+        notes=[*pairs.notes, *([f"{ours.cut:,} translations were cut before they ended"] if ours.cut else [])],
+        outputs=ours.texts,
+    )
+
+
+def translations(translator: Translator, sources: Sequence[str], search: Search, told: Told = unheard) -> Said:
+    """Translate all. Texts of like length come together, the longest first: what is left never takes longer."""
+    order = sorted(range(len(sources)), key=lambda number: -len(sources[number]))
+    done: dict[int, str] = {}
+    cut, start = 0, perf_counter()
+    with at_work(translator, search.batch):
+        for numbers in parts(order, AHEAD * translator.batch, told):
+            texts = [sources[number] for number in numbers]
+            how = {"beams": search.beams, "alpha": search.alpha, "max_length": search.max_length}
+            for number, best in zip(numbers, translator.search(texts, **how), strict=True):  # type: ignore[arg-type]
+                done[number] = best[0].text
+                cut += best[0].cut
+    return Said([done[number] for number in range(len(sources))], cut, perf_counter() - start)
+
+
+def scores(pairs: Pairs, outputs: Sequence[str], language: str) -> list[Score]:
+    """All that can be said of some translations; nothing of none."""
+    if not outputs:
+        return []
+    found = [
+        bleu(outputs, pairs.references),
+        bleu(outputs, pairs.references, lowercase=True),
+        bleu_tokenised(outputs, pairs.references, language),
+        chrf(outputs, pairs.references),
+    ]
+    if pairs.sentences:
+        agreed = pronoun_agreement(pairs.sentences, outputs)
+        signature = f"sentences:{agreed.asked}|chance:50"
+        found += [Score("pronoun_agreement", 100 * agreed.share, signature)] if agreed.asked else []
+    return found
+
+
+def word_for_word(pairs: Pairs) -> list[str]:
+    """What a dictionary makes of the sources, where there is one: the grammar has its own."""
+    if not pairs.sentences:
+        return []
+    from regard.text import grammar
+
+    return [grammar.word_for_word(source) for source in pairs.sources]
+
+
+def validate_translations(
+    translator: Translator,
+    sources: Sequence[str],
+    references: Sequence[str],
+    *,
+    beams: int = 1,
+    batch: int = 64,
+    max_length: int | None = None,
+) -> tuple[dict[str, float], list[str]]:
+    """BLEU and chrF while a model is being trained, and the translations: greedy, unless asked otherwise."""
+    said = translations(translator, sources, Search(beams, None, max_length, batch)).texts
+    return {"bleu": bleu(said, references).value, "chrf": chrf(said, references).value}, said
