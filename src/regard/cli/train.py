@@ -1,0 +1,163 @@
+"""`regard train`: from a recipe, or from your own text, to a model in a folder."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from regard.cli.lines import plain
+from regard.cli.verb import write
+from regard.errors import FileError, InputError
+
+if TYPE_CHECKING:
+    from regard.training import Outcome
+    from regard.training.events import Event
+
+INTERRUPTED = {"Ctrl-C": 130, "SIGTERM": 143}  # what a shell expects after either
+LINE = 100  # characters of an example at most
+VERBS = {"transformer": "translate", "recurrent": "translate", "decoder": "generate", "encoder": "classify"}
+
+
+def train(
+    what: list[str] | None = typer.Argument(
+        None, metavar="RECIPE|DATA", help="A recipe's name, a .toml file, or one or two files of text."
+    ),
+    out: Path | None = typer.Option(None, metavar="FOLDER", help="Where the model goes."),
+    data: Path | None = typer.Option(None, metavar="DIR", help="Where the files named in a recipe are."),
+    settings: list[str] | None = typer.Option(
+        None, "--set", metavar="KEY=VALUE", help="Change one setting, such as training.steps=500; may be repeated."
+    ),
+    task: str | None = typer.Option(None, metavar="TASK", help="translate, generate, mask or classify."),
+    strict: bool = typer.Option(False, "--strict", help="Stop at the first line that would have to be dropped."),
+    device: str = typer.Option("auto", help="auto, cpu, cuda or mps."),
+    seed: int | None = typer.Option(None, help="Which random numbers to use."),
+    threads: int | None = typer.Option(None, min=1, help="How many threads the CPU uses."),
+    dry_run: bool = typer.Option(False, "--dry-run", help="Print the recipe and the sizes; train nothing."),
+    quiet: bool = typer.Option(False, "--quiet", help="No progress, only warnings."),
+    json: bool = typer.Option(False, "--json", help="The outcome as JSON."),
+) -> None:
+    """Train a model, or go on with training it: the same command picks up where the last one stopped.
+
+    Without arguments, lists the recipes that come with regard. Ends with status 0 when the model is finished, 130 or
+    143 when it was interrupted (everything is saved), 2 when something is wrong.
+    """
+    given, folder = check_arguments(what, out, json)
+    how = {
+        "data": data, "settings": settings or [], "task": task, "strict": strict, "device": device, "seed": seed,
+        "threads": threads,
+    }  # fmt: skip
+    try:
+        if dry_run:
+            rehearse(given, folder, how, json)
+        else:
+            run(given, folder, how, quiet, json)
+    except KeyboardInterrupt:  # before training listens to it, or the second one
+        typer.echo("regard: stopped", err=True)
+        raise typer.Exit(130) from None
+
+
+def check_arguments(what: list[str] | None, out: Path | None, json: bool) -> tuple[str | list[str], Path]:
+    """What to train from and where to; with nothing to train from, the recipes there are."""
+    if not what:
+        list_recipes(json)
+        raise typer.Exit
+    if len(what) > 2:
+        raise InputError(
+            "a model is trained from a recipe, or from one or two files",
+            found=f"{len(what)} names",
+            do="write a recipe that names them all, such as mine.toml",
+        )
+    if out is None:
+        raise InputError("there is no place for the model", do=f"regard train {shlex.join(what)} --out FOLDER")
+    return (what[0] if len(what) == 1 else what), out
+
+
+def list_recipes(json: bool) -> None:
+    import json as notation
+
+    from regard.training.recipe import names
+
+    if json:
+        write(notation.dumps(names()), "-")
+        return
+    write("\n".join(["recipes that come with regard:", *(f"  {name}" for name in names())]), "-")
+    write("\nregard train RECIPE --out FOLDER, or regard train FILE --out FOLDER with your own text", "-")
+
+
+def run(given: str | list[str], folder: Path, how: dict[str, Any], quiet: bool, json: bool) -> None:
+    """Train, and say where the model is and what to type next."""
+    from regard.cli.progress import Progress
+    from regard.training import train as train_model
+
+    with Progress(quiet) as progress:
+        outcome = train_model(given, folder, listener=progress, **how)
+    if json:
+        write(as_json(outcome), "-")
+    if outcome.status == "interrupted":
+        typer.echo(f"saved at step {outcome.step:,}; the same command goes on from there", err=True)
+        raise typer.Exit(INTERRUPTED.get(outcome.why, 130))
+    if not json:
+        write("\n".join(outcome_lines(outcome, progress.source)), "-")
+
+
+def outcome_lines(outcome: Outcome, source: str) -> Iterator[str]:
+    """Where the model is, how good it is, how to use it."""
+    from regard.lens.draw.run_log import duration, score_name, score_words
+
+    why = f" ({outcome.why})" if outcome.why else ""
+    verdict = "is finished" if outcome.status == "already finished" else "is ready"
+    yield f"{outcome.folder} {verdict}: {outcome.step:,} steps in {duration(outcome.seconds)}{why}"
+    wide = max(map(len, outcome.scores), default=0)
+    for name, scores in outcome.scores.items():
+        yield f"  {name:<{wide}}  " + "  ".join(f"{score_name(key)} {score_words(key, scores[key])}" for key in scores)
+    if (outcome.folder / "curves.html").is_file():
+        yield f"how it learned: {outcome.folder / 'curves.html'}"
+    yield f"next: {next_command(outcome.folder, source)}"
+
+
+def next_command(folder: Path, source: str) -> str:
+    """What to type to use the model, with a text it has seen if there is one."""
+    from regard.models.checkpoint import read_settings
+
+    try:
+        verb = VERBS.get(str(read_settings(folder).get("family")), "info")
+    except FileError:
+        verb = "info"
+    place, text = shlex.quote(str(folder)), shlex.quote(plain(source) if 0 < len(source) <= LINE else "Hello.")
+    if verb == "translate":
+        return f"echo {text} | regard translate {place}"
+    return f"regard {verb} {place}" + (f" {text}" if verb != "info" else "")
+
+
+def rehearse(given: str | list[str], folder: Path, how: dict[str, Any], json: bool) -> None:
+    """Print the recipe, and as comments the size of the model and what would be read: the output is a recipe too."""
+    from regard.training import train as train_model
+    from regard.training.events import Note
+
+    told: list[Event] = []
+    outcome = train_model(given, folder, dry_run=True, listener=told.append, **how)
+    notes = [event.text for event in told if isinstance(event, Note)]
+    if json:
+        write(as_json(outcome, notes=notes), "-")
+        return
+    lines = [f"{outcome.parameters:,} parameters", *(line for note in notes for line in note.split("\n"))]
+    write(outcome.recipe.rstrip("\n") + "\n\n" + "\n".join(f"# {line}" for line in lines), "-")
+
+
+def as_json(outcome: Outcome, **more: Any) -> str:
+    import json
+    from dataclasses import asdict
+
+    return json.dumps(known({**asdict(outcome), "folder": str(outcome.folder), **more}), ensure_ascii=False, indent=2)
+
+
+def known(value: Any) -> Any:
+    """JSON has no word for what is not a number."""
+    if isinstance(value, dict):
+        return {name: known(part) for name, part in value.items()}
+    return None if isinstance(value, float) and not math.isfinite(value) else value

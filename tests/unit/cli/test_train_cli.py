@@ -1,0 +1,208 @@
+"""`regard train` as a person meets it, with the training itself put aside."""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from typer.testing import CliRunner, Result
+
+import regard.training
+from regard.cli.train import train
+from regard.cli.verb import Verb
+from regard.errors import InputError
+from regard.models import DecoderConfig, TransformerConfig, build, save_model
+from regard.training.events import Note, Sample, Started, Validated
+
+RECIPE = 'name = "x"\n\n[training]\nsteps = 10\n'
+
+
+@dataclass
+class Outcome:
+    """As training gives it back."""
+
+    folder: Path
+    status: str = "finished"
+    step: int = 1200
+    seconds: float = 3723.0
+    scores: dict[str, dict[str, float]] = field(default_factory=dict)
+    why: str = "all steps done"
+    recipe: str = RECIPE
+    parameters: int = 4321
+
+
+@dataclass
+class Core:
+    """A training that does nothing but remember what it was asked, tell some events and answer."""
+
+    outcome: dict[str, Any] = field(default_factory=dict)
+    events: list[Any] = field(default_factory=list)
+    asked: dict[str, Any] = field(default_factory=dict)
+    error: BaseException | None = None
+
+    def __call__(self, what: Any, out: Any, **how: Any) -> Outcome:
+        self.asked = {"what": what, "out": out, **how}
+        for event in self.events:
+            how["listener"](event)
+        if self.error is not None:
+            raise self.error
+        return Outcome(Path(out), **self.outcome)
+
+
+@pytest.fixture
+def core(monkeypatch: pytest.MonkeyPatch) -> Core:
+    made = Core()
+    monkeypatch.setattr(regard.training, "train", made, raising=False)
+    return made
+
+
+def run(*arguments: str) -> Result:
+    app = typer.Typer()
+    app.command(cls=Verb)(train)
+    app.callback()(lambda: None)
+    return CliRunner().invoke(app, ["train", *arguments])
+
+
+def test_every_option_reaches_training(core: Core, tmp_path: Path) -> None:
+    result = run(
+        "a.en", "a.fr", "--out", str(tmp_path), "--data", "d", "--set", "training.steps=5", "--set", "name=x",
+        "--task", "translate", "--strict", "--device", "cpu", "--seed", "3", "--threads", "2",
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    listener = core.asked.pop("listener")
+    assert callable(listener)
+    assert core.asked == {
+        "what": ["a.en", "a.fr"], "out": tmp_path, "data": Path("d"), "settings": ["training.steps=5", "name=x"],
+        "task": "translate", "strict": True, "device": "cpu", "seed": 3, "threads": 2,
+    }  # fmt: skip
+
+
+def test_what_is_left_out_is_as_training_has_it(core: Core, tmp_path: Path) -> None:
+    assert run("multi30k-en-fr", "--out", str(tmp_path)).exit_code == 0
+    core.asked.pop("listener")
+    assert core.asked == {
+        "what": "multi30k-en-fr", "out": tmp_path, "data": None, "settings": [], "task": None, "strict": False,
+        "device": "auto", "seed": None, "threads": None,
+    }  # fmt: skip
+
+
+def translator(folder: Path) -> None:
+    sizes: dict[str, Any] = {"source_vocabulary": 9, "target_vocabulary": 9, "encoder_layers": 1, "decoder_layers": 1}
+    save_model(build(TransformerConfig(dim=8, heads=2, feedforward=8, **sizes)), folder)
+
+
+def test_the_end_says_where_how_good_and_what_next(core: Core, tmp_path: Path) -> None:
+    folder = tmp_path / "my model"
+    translator(folder)
+    (folder / "curves.html").touch()
+    core.outcome = {"scores": {"valid": {"loss": 1.5, "bleu": 40.0}, "test2016": {"bleu": 41.344}}}
+    core.events = [
+        Note("careful", warning=True),
+        Validated(5, 1.0, {"loss": 1.0}, True, [Sample("It's a dog.", "r", "o")]),
+    ]
+    result = run("x.tsv", "--out", str(folder))
+    assert result.exit_code == 0
+    assert result.stdout.split("\n") == [
+        f"{folder} is ready: 1,200 steps in 1:02:03 (all steps done)",
+        "  valid     loss 1.500  BLEU 40.00",
+        "  test2016  BLEU 41.34",
+        f"how it learned: {folder}/curves.html",
+        f"""next: echo 'It'"'"'s a dog.' | regard translate '{folder}'""",
+        "",
+    ]
+    assert "warning: careful" in result.stderr
+    assert "valid 5" in result.stderr
+    assert "valid 5" not in run("x.tsv", "--out", str(folder), "--quiet").stderr
+
+
+def test_what_to_type_for_other_models(core: Core, tmp_path: Path) -> None:
+    assert f"next: regard info {tmp_path}" in run("x.txt", "--out", str(tmp_path)).stdout
+    save_model(build(DecoderConfig(dim=8, heads=2, feedforward=8, layers=1, vocabulary=9)), tmp_path)
+    assert f"next: regard generate {tmp_path} Hello." in run("x.txt", "--out", str(tmp_path)).stdout
+
+
+def test_already_finished(core: Core, tmp_path: Path) -> None:
+    core.outcome = {"status": "already finished"}
+    result = run("x.tsv", "--out", str(tmp_path))
+    assert result.exit_code == 0
+    assert result.stdout.startswith(f"{tmp_path} is finished: 1,200 steps in 1:02:03")
+
+
+@pytest.mark.parametrize(("why", "code"), [("Ctrl-C", 130), ("SIGTERM", 143)])
+def test_interrupted(why: str, code: int, core: Core, tmp_path: Path) -> None:
+    core.outcome = {"status": "interrupted", "why": why}
+    result = run("x.tsv", "--out", str(tmp_path))
+    assert result.exit_code == code
+    assert "saved at step 1,200; the same command goes on from there" in result.stderr
+    assert result.stdout == ""
+    result = run("x.tsv", "--out", str(tmp_path), "--json")
+    assert result.exit_code == code
+    assert json.loads(result.stdout)["status"] == "interrupted"
+
+
+def test_interrupted_before_anything_could_be_saved(core: Core, tmp_path: Path) -> None:
+    core.error = KeyboardInterrupt()
+    result = run("x.tsv", "--out", str(tmp_path))
+    assert result.exit_code == 130
+    assert result.stderr.endswith("regard: stopped\n")
+
+
+def test_as_json(core: Core, tmp_path: Path) -> None:
+    core.outcome = {"scores": {"valid": {"loss": math.nan, "bleu": 1.0}}}
+    found = json.loads(run("x.tsv", "--out", str(tmp_path), "--json").stdout)
+    assert found["folder"] == str(tmp_path)
+    assert (found["status"], found["step"], found["seconds"]) == ("finished", 1200, 3723.0)
+    assert found["scores"] == {"valid": {"loss": None, "bleu": 1.0}}
+
+
+def test_a_dry_run_prints_a_recipe_with_remarks(core: Core, tmp_path: Path) -> None:
+    core.outcome = {"status": "dry run"}
+    core.events = [Note("would read a.tsv,\n29,000 rows"), Started(0, 10, 4321, "cpu", RECIPE)]
+    result = run("x.tsv", "--out", str(tmp_path), "--dry-run")
+    assert result.exit_code == 0
+    assert core.asked["dry_run"] is True
+    assert tomllib.loads(result.stdout) == tomllib.loads(RECIPE)
+    assert result.stdout.endswith("# 4,321 parameters\n# would read a.tsv,\n# 29,000 rows\n")
+    found = json.loads(run("x.tsv", "--out", str(tmp_path), "--dry-run", "--json").stdout)
+    assert (found["parameters"], found["recipe"], found["notes"]) == (4321, RECIPE, ["would read a.tsv,\n29,000 rows"])
+
+
+def test_without_arguments_the_recipes_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    from regard.training import recipe
+
+    monkeypatch.setattr(recipe, "names", lambda: ["one", "two"])
+    result = run()
+    assert result.exit_code == 0
+    assert "  one\n  two\n" in result.stdout
+    assert "regard train RECIPE --out FOLDER" in result.stdout
+    assert json.loads(run("--json").stdout) == ["one", "two"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["x.tsv"], "do: regard train x.tsv --out FOLDER"),
+        (["a", "b", "c", "--out", "m"], "one or two files"),
+        (["wrong", "--out", "m"], "what was wrong"),
+        (["x.tsv", "--out", "m", "--threads", "0"], "greater than or equal to 1"),
+    ],
+)
+def test_errors_end_with_2(arguments: list[str], message: str, core: Core) -> None:
+    core.error = InputError("what was wrong", do="mend it")
+    result = run(*arguments)
+    assert result.exit_code == 2, result.output
+    assert message in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_help_needs_no_torch() -> None:
+    program = "import sys, regard.cli.train; assert not {'torch', 'rich.live', 'pydantic'} & sys.modules.keys()"
+    subprocess.run([sys.executable, "-c", program], check=True)
