@@ -11,17 +11,24 @@ from regard.decoding import Beams, Hypothesis, Limits, beam, greedy, stepper_for
 from regard.errors import InputError, UnknownNameError
 from regard.interop.generation import Generation
 from regard.models import Recurrent, Transformer
+from regard.models.config import BlockConfig
+from regard.tasks.long_texts import LONG, TooLongError, split
 from regard.tasks.shared import encode, said
 from regard.text.tokenizer import Codec, padded
 
-LONGEST = 256  # new ids of a text, where nothing else is said
+LONGEST = 256  # ids of a text, read or said, where nothing else is known
 
 
 class Translation(NamedTuple):
-    """One way to say it, and the score it was chosen by: a log probability over a penalty for length."""
+    """One way to say it, and the score it was chosen by: a log probability over a penalty for length.
+
+    `cut` says that it came to the most tokens allowed before it came to an end. The score of a text that was split is
+    the sum over its pieces.
+    """
 
     text: str
     score: float
+    cut: bool = False
 
 
 class SearchOptions(TypedDict, total=False):
@@ -31,6 +38,7 @@ class SearchOptions(TypedDict, total=False):
     alpha: float | None
     nbest: int
     max_length: int | None
+    long: str
 
 
 class Translator:
@@ -42,14 +50,32 @@ class Translator:
 
     batch = 32  # texts translated side by side
 
-    def __init__(self, model: Transformer | Recurrent, tokenizer: Codec, generation: Generation | None = None) -> None:
+    def __init__(
+        self,
+        model: Transformer | Recurrent,
+        tokenizer: Codec,
+        generation: Generation | None = None,
+        longest: int | None = None,
+    ) -> None:
+        """`longest`: the most tokens of a text in training, where that is known."""
         self.model, self.tokenizer, self.generation = model, tokenizer, generation
+        positions = None if generation is None else getattr(model.config, "max_length", None)
+        known = [number for number in (longest, self.learned, positions) if number is not None]
+        self.longest_source = min(known, default=LONGEST)  # tokens of a text that are read at once
+
+    @property
+    def learned(self) -> int | None:
+        """How many positions the model has learned, if it has learned them: beyond, it cannot count."""
+        config = self.model.config
+        return config.max_length if isinstance(config, BlockConfig) and config.positions == "learned" else None
 
     def translate(self, texts: Sequence[str], **options: Unpack[SearchOptions]) -> list[Any]:
         """The translation of each text, in order; a list of the best `nbest` for each when that is more than one.
 
         `beams=1` always takes the likeliest next word. `alpha` favours longer texts as it grows. `max_length` counts
-        the tokens of a translation. Texts without words stay empty (where transformers would make something up).
+        the tokens of a translation. Texts without words stay empty (where transformers would make something up). A
+        text of more than `longest_source` tokens is translated in pieces, sentence by sentence if need be;
+        `long="refuse"` raises an error instead.
         """
         found = self.search(texts, **options)
         if options.get("nbest", 1) == 1:
@@ -57,12 +83,12 @@ class Translator:
         return [[one.text for one in best] for best in found]
 
     def search(self, texts: Sequence[str], **options: Unpack[SearchOptions]) -> list[list[Translation]]:
-        """As `translate`, with scores."""
+        """As `translate`, with scores, and whether a translation was cut."""
         for name in options:
             if name not in SearchOptions.__annotations__:
                 raise UnknownNameError("option", name, SearchOptions.__annotations__)
         nbest = options.get("nbest", 1)
-        rows = encode(self.tokenizer, texts, self.model.config.source_vocabulary)
+        texts_as_pieces = self.pieces(texts, options.get("long", "split"))
         how, limits = self.beams(options.get("beams"), options.get("alpha")), self.limits(options.get("max_length"))
         if not 1 <= nbest <= how.width:
             raise InputError(
@@ -70,14 +96,40 @@ class Translator:
                 found=f"nbest={nbest}, beams={how.width}",
                 do=f"beams={max(nbest, 1)}",
             )
-        done: list[list[Translation]] = [[Translation("", 0.0)] * nbest for _ in texts]
+        rows = [row for pieces in texts_as_pieces for row in pieces]
+        found = iter(self.translations(rows, how, limits, nbest))
+        return [joined([next(found) for _ in pieces], nbest) for pieces in texts_as_pieces]
+
+    def pieces(self, texts: Sequence[str], long: str) -> list[list[list[int]]]:
+        """The ids of each text: nothing for one without words, one row for most, several for one that is too long."""
+        if long not in LONG:
+            raise UnknownNameError("way with long texts", long, LONG)
+        vocabulary = self.model.config.source_vocabulary
+        found: list[list[list[int]]] = []
+        for number, (text, row) in enumerate(zip(texts, encode(self.tokenizer, texts, vocabulary), strict=True), 1):
+            if not text.strip():
+                found.append([])
+            elif len(row) <= self.longest_source:
+                found.append([row])
+            elif long == "refuse":
+                raise TooLongError(number, len(row), self.longest_source, text)
+            else:
+                found.append(encode(self.tokenizer, split(text, self.tokenizer, self.longest_source), vocabulary))
+        return found
+
+    def translations(self, rows: list[list[int]], how: Beams, limits: Limits, nbest: int) -> list[list[Translation]]:
+        """The best translations of each row of ids, in order."""
+        done: dict[int, list[Translation]] = {}
         # Texts of like length side by side: little is spent on padding.
-        waiting = sorted((number for number, text in enumerate(texts) if text.strip()), key=lambda n: len(rows[n]))
+        waiting = sorted(range(len(rows)), key=lambda number: len(rows[number]))
         for first in range(0, len(waiting), self.batch):
             numbers = waiting[first : first + self.batch]
             for number, best in zip(numbers, self.decode([rows[n] for n in numbers], how, limits), strict=True):
-                done[number] = [Translation(self.tokenizer.decode(said(one)), one.score) for one in best[:nbest]]
-        return done
+                done[number] = [
+                    Translation(self.tokenizer.decode(said(one)), one.score, was_cut(one, limits))
+                    for one in best[:nbest]
+                ]
+        return [done[number] for number in range(len(rows))]
 
     @torch.no_grad()
     def decode(self, rows: list[list[int]], how: Beams, limits: Limits) -> list[list[Hypothesis]]:
@@ -108,7 +160,8 @@ class Translator:
     def limits(self, longest: int | None) -> Limits:
         theirs = self.generation
         if theirs is None:
-            return Limits(LONGEST if longest is None else longest, (self.model.config.end,))
+            longest = LONGEST if longest is None else longest
+            return Limits(min(longest, self.learned or longest), (self.model.config.end,))
         positions = getattr(self.model.config, "max_length", None)
         room = theirs.room(1, positions) if longest is None else longest
         return Limits(
@@ -119,3 +172,20 @@ class Translator:
             closing=theirs.closing,
             renormalised=theirs.renormalised,
         )
+
+
+def was_cut(one: Hypothesis, limits: Limits) -> bool:
+    """Did the text come to its limit before its end? An end that was forced at the last place is none."""
+    return one.end is None or (limits.closing is not None and len(one.ids) + 1 >= limits.longest)
+
+
+def joined(pieces: list[list[Translation]], nbest: int) -> list[Translation]:
+    """The best translations of a whole: the first of each piece together, then the second of each, and so on."""
+    if not pieces:
+        return [Translation("", 0.0)] * nbest
+    whole = []
+    for rank in range(max(map(len, pieces))):
+        ranked = [best[min(rank, len(best) - 1)] for best in pieces]
+        text = " ".join(one.text for one in ranked if one.text)
+        whole.append(Translation(text, sum(one.score for one in ranked), any(one.cut for one in ranked)))
+    return whole

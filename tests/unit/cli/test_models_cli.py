@@ -13,7 +13,9 @@ from typer.testing import CliRunner, Result
 from benchmarks import peers
 from regard.cli import app
 from regard.cli.lines import plain
+from regard.cli.translate import as_json
 from regard.models import Transformer, TransformerConfig, save_model
+from regard.tasks.translator import Translation
 from regard.text.tokenizer import Tokenizer
 
 
@@ -70,6 +72,45 @@ def test_bytes_that_are_no_text_and_odd_separators_keep_the_lines(folders: dict[
     )
     assert result.exit_code == 0
     assert result.stdout.count("\n") == 2
+
+
+@pytest.mark.parametrize("name", ["marian", "own"])
+def test_lines_too_long_for_the_model(name: str, folders: dict[str, str]) -> None:
+    longest = {"marian": 64, "own": 256}[name]
+    how = ("translate", folders[name], "--max-length", "3", "--beams", "1", "--batch", "1")
+    lines = ["w1"] * 10 + ["w1 w2. " * longest, "", "w3"]
+    result = run(*how, given="\n".join(lines) + "\n")
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout.count("\n") == len(lines)
+    assert result.stdout.split("\n")[12] == run(*how, given="w3\n").stdout.rstrip("\n")
+    refused = run(*how, "--long", "refuse", given="\n".join(lines) + "\n")
+    assert refused.exit_code == 2
+    assert "line 11 is longer than this model can read" in refused.stderr
+    assert f"{2 * longest + 1:,} tokens, where at most {longest} fit" in refused.stderr
+    assert refused.stdout.count("\n") == 8  # what came before is said
+    assert run(*how, "--long", "cut", given="w1\n").exit_code == 2
+
+
+def test_translations_that_are_cut_are_counted(folders: dict[str, str]) -> None:
+    how = ("translate", folders["marian"], "--max-length", "1", "--beams", "1")
+    given = "w1 w2\nw3\n\nw5\n"
+    result = run(*how, "--json", given=given)
+    found = [json.loads(line) for line in result.stdout.splitlines()]
+    cut = [one["cut"] for one in found]
+    assert cut == [one["nbest"][0]["cut"] for one in found]
+    assert any(cut)
+    assert not cut[2]
+    many = sum(cut)
+    said = "the translation of 1 line" if many == 1 else f"the translations of {many} lines"
+    assert result.stderr.count(said) == run(*how, given=given).stderr.count(said) == 1
+    assert "reached" not in run(*how, given="\n").stderr
+
+
+def test_json_stays_on_its_line() -> None:
+    odd = "a\u2028b\x85c\nd"
+    text = as_json(odd, [Translation(odd, 0.0)])
+    assert len(text.splitlines()) == 1
+    assert json.loads(text)["source"] == json.loads(text)["translation"] == odd
 
 
 def test_control_characters_become_spaces() -> None:
