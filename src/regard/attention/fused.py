@@ -63,7 +63,7 @@ def grid_size(scores: Scores) -> int:
         shapes.append(torch.Size((sight.queries, sight.keys)))
     if not shapes:
         return 0
-    held = max((term.numel() for term in terms), default=0)
+    held = max([0, *(term.numel() for term in terms)])
     size = torch.broadcast_shapes(*shapes)
     copies = scores.key_BJKD.shape[-3] if folds(scores) and size[:-4].numel() > 1 else 1
     return 0 if size.numel() * copies == held else size.numel() * copies

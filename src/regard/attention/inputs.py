@@ -98,26 +98,29 @@ def check_device(name: str, tensor: Tensor, query: Tensor) -> None:
 
 
 def check_pair(query: Tensor, key: Tensor) -> None:
-    found = f"query {show(query)}, key {show(key)}"
     if query.shape[-1] != key.shape[-1] or query.shape[-1] == 0:
         raise ShapeError(
             "query and key must have the same dim, at least 1",
-            found=found,
+            found=both(query, key),
             do="project both to one size: a score is their dot product",
         )
     if query.shape[:-3] != key.shape[:-3]:
         raise ShapeError(
             "query and key must have the same batch dims",
-            found=found,
+            found=both(query, key),
             do="expand the smaller one, for example key.expand(...), which copies nothing",
         )
     heads, served = query.shape[-3], key.shape[-3]
     if served == 0 or heads % served or heads == 0:
         raise ShapeError(
             f"{heads} query heads cannot be shared out among {served} key heads",
-            found=found,
+            found=both(query, key),
             do="use as many key heads as query heads, or a number that divides them (grouped-query attention)",
         )
+
+
+def both(query: Tensor, key: Tensor) -> str:
+    return f"query {show(query)}, key {show(key)}"
 
 
 def check_mask(name: str, mask: Any, query: Tensor, key: Tensor, *, additive: bool = False) -> None:

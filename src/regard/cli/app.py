@@ -7,21 +7,23 @@ import typer
 import regard
 from regard.cli.check import check
 from regard.cli.classify import classify
+from regard.cli.evaluate import evaluate
 from regard.cli.generate import generate
 from regard.cli.info import info
 from regard.cli.steps import steps
+from regard.cli.train import train
 from regard.cli.translate import translate
 from regard.cli.verb import Verb
 
 app = typer.Typer(
     name="regard",
-    help="The Transformer with nothing hidden: look at every attention weight, with the numbers behind it.",
+    help="The Transformer with nothing hidden: train it, run it, and look at every attention weight it used.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for verb in (steps, check, translate, generate, classify, info):
+for verb in (steps, check, train, evaluate, translate, generate, classify, info):
     app.command(cls=Verb)(verb)
 
 

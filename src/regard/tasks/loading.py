@@ -16,8 +16,10 @@ from regard.models import Decoder, Encoder, load_model
 from regard.models.checkpoint import Model, read_settings
 from regard.tasks.classifier import Classifier
 from regard.tasks.generator import Generator
+from regard.tasks.long_texts import trained_longest
 from regard.tasks.translator import Translator
-from regard.text.tokenizer import Codec, Tokenizer
+from regard.text.bpe import Paired, read_tokenizer
+from regard.text.tokenizer import Codec
 
 DEVICES = ("auto", "cpu", "cuda", "mps")
 Task = Translator | Generator | Classifier
@@ -48,7 +50,8 @@ def load(name: str | Path, device: str = "auto") -> Task:
         return Generator(model, tokenizer, found.generation)
     if isinstance(model, Encoder):
         return Classifier(model, tokenizer, mask_token(found.folder))
-    return Translator(model, tokenizer, found.generation)
+    longest = trained_longest(found.folder) if found.generation is None else None
+    return Translator(model, tokenizer, found.generation, longest)
 
 
 def find(name: str | Path) -> Found:
@@ -65,11 +68,14 @@ def tokenizer_of(found: Found) -> Codec:
     """The tokenizer beside a model; in ours, what marks start, end and padding is no part of a text."""
     if found.generation is not None:
         return load_tokenizer(found.folder)
-    tokenizer = Tokenizer.load(found.folder / "tokenizer.json")
+    masked = isinstance(found.model, Encoder)
+    tokenizer = read_tokenizer(found.folder, masked=masked)
+    sides = (tokenizer.source, tokenizer.target) if isinstance(tokenizer, Paired) else (tokenizer,)
     numbers = [getattr(found.model.config, name, None) for name in ("pad", "start", "end")]
-    tokens = [tokenizer.token_of(number) for number in numbers if number is not None]
-    mask = [mask_token(found.folder)] if isinstance(found.model, Encoder) else []
-    tokenizer.mark_special([token for token in (*tokens, *mask) if token and tokenizer.id_of(token) is not None])
+    for side in sides:
+        tokens = [side.token_of(number) for number in numbers if number is not None]
+        mask = [mask_token(found.folder)] if masked else []
+        side.mark_special([token for token in (*tokens, *mask) if token and side.id_of(token) is not None])
     return tokenizer
 
 

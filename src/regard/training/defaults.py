@@ -1,0 +1,70 @@
+"""A recipe for text that came without one: the task by its columns, all sizes by how much text there is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from regard.errors import InputError, UnknownNameError
+from regard.text.corpora import Checks, guess_kind
+from regard.training.recipe import TASKS
+from regard.training.sources import Rows, is_grammar
+
+KINDS = {"pairs": "translate", "labelled": "classify", "lines": "generate"}
+
+
+class Size(NamedTuple):
+    """What suits texts up to so many rows."""
+
+    rows: float
+    preset: str
+    vocabulary: int
+    steps: int
+    tokens: int
+    rate: float
+
+
+SIZES = (
+    Size(5_000, "tiny", 2_000, 1_500, 2_048, 2e-3),
+    Size(60_000, "tiny", 8_000, 8_000, 4_096, 2e-3),
+    Size(600_000, "small", 16_000, 30_000, 8_192, 1e-3),
+    Size(float("inf"), "base", 32_000, 100_000, 25_000, 7e-4),
+)
+STACKS: dict[str, dict[str, int]] = {
+    "tiny": {"dim": 128, "heads": 4, "feedforward": 512, "layers": 4},
+    "small": {"dim": 256, "heads": 4, "feedforward": 1024, "layers": 6},
+    "base": {"dim": 512, "heads": 8, "feedforward": 2048, "layers": 6},
+}
+
+
+def recipe_for(files: Sequence[str], base: Path, task: str | None) -> dict[str, Any]:
+    """The data of a recipe for one file of any format, or two line-aligned ones."""
+    if not 1 <= len(files) <= 2:
+        raise InputError("training reads one file, or two that are line-aligned", found=", ".join(files))
+    if task is not None and task not in TASKS:
+        raise UnknownNameError("task", task, TASKS)
+    grammar = is_grammar(files[0])
+    task = task or ("translate" if grammar else KINDS[guess_kind(tuple(files), base)])
+    source: Any = files[0] if len(files) == 1 else {"source": files[0], "target": files[1]}
+    count = rows_in(source, base, task)
+    size = next(size for size in SIZES if count <= size.rows)
+    every = max(size.steps // 10, 50)
+    training: dict[str, Any] = {
+        "steps": size.steps, "batch_tokens": size.tokens, "rate": size.rate, "warmup": size.steps // 10,
+        "validate_every": every, "checkpoint_every": every, "average": "moving", "decay": 0.99, "patience": 5,
+    }  # fmt: skip
+    return {
+        "name": Path(files[0]).name.split(".")[0] or "run",
+        "task": task,
+        "data": {"train": [source], "held": max(20, min(1000, count // 20))},
+        "tokenizer": {"vocabulary": size.vocabulary},
+        "model": {"preset": size.preset} if task == "translate" else dict(STACKS[size.preset]),
+        "training": training,
+    }
+
+
+def rows_in(source: Any, base: Path, task: str) -> int:
+    """How many rows there are, read through once."""
+    checks = Checks(fields=1 if task in ("generate", "mask") else 2, labelled=task == "classify", swapped=False)
+    return sum(1 for _ in Rows([source], base, checks))

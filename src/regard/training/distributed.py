@@ -1,0 +1,64 @@
+"""Several processes that train one model, started by torchrun: each takes its rows of a batch, gradients add up.
+
+The batches are the same as with one process, so the mathematics are too. This is the one place that reads the
+environment.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Workers:
+    """Which of how many this process is. The first one writes, validates and speaks."""
+
+    rank: int = 0
+    count: int = 1
+
+    @property
+    def first(self) -> bool:
+        return self.rank == 0
+
+    def add_up(self, tensors: Sequence[Tensor]) -> None:
+        """Make each tensor the sum over all processes."""
+        if self.count > 1 and tensors:
+            flat = torch.cat([tensor.reshape(-1) for tensor in tensors])
+            dist.all_reduce(flat)
+            for tensor, part in zip(tensors, flat.split([tensor.numel() for tensor in tensors]), strict=True):
+                tensor.copy_(part.view_as(tensor))
+
+    def agree(self, flag: bool) -> bool:
+        """True everywhere when it is True anywhere."""
+        if self.count == 1:
+            return flag
+        raised = torch.tensor([float(flag)], device="cuda" if dist.get_backend() == "nccl" else "cpu")
+        dist.all_reduce(raised)
+        return bool(raised.item())
+
+    def wait(self) -> None:
+        if self.count > 1:
+            dist.barrier()
+
+
+@contextmanager
+def joined(device: torch.device) -> Iterator[Workers]:
+    """The processes that torchrun started; alone, just this one."""
+    count = int(os.environ.get("WORLD_SIZE", "1"))
+    if count == 1:
+        yield Workers()
+        return
+    if device.type == "cuda":
+        torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
+    dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
+    try:
+        yield Workers(dist.get_rank(), count)
+    finally:
+        dist.destroy_process_group()

@@ -1,0 +1,238 @@
+"""The loop: batches to gradients to weights, with validation, checkpoints, and a way to stop at any step."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from regard.errors import InputError
+from regard.models.checkpoint import Model, own_tensors
+from regard.text.batches import ahead
+from regard.training.distributed import Workers
+from regard.training.events import Listener, Note, Saved, Stepped, Validated, silent
+from regard.training.feeds import Fed, Feed
+from regard.training.optimise import Average, moments, restore_moments
+from regard.training.recipe import Training
+from regard.training.schedule import rate_at
+from regard.training.state import Position, save_state
+from regard.training.updates import Trouble, Update
+
+NO_NUMBER = "the loss or a gradient is not a number"
+BAD = 10  # steps in a row whose loss is no number before giving up
+TOLD = 0.1  # seconds between two tellings of where training stands
+
+
+@dataclass
+class Run:
+    """All that a loop works on. `validate` scores the weights as they are; `keep_model` writes them down."""
+
+    model: Model
+    how: Training
+    feed: Feed
+    update: Update
+    validate: Callable[[int], Validated]
+    folder: Path
+    larger_is_better: Callable[[Validated], float]
+    keep_model: Callable[[], None]
+    listener: Listener = silent
+    workers: Workers = field(default_factory=Workers)
+    stopped: Callable[[], str] = lambda: ""  # why to stop now, if anything
+    position: Position = field(default_factory=Position)
+
+    # What is kept of it
+
+    def tensors(self) -> dict[str, Tensor]:
+        """The training state: weights, their average, the optimizer's memory, and the state of chance."""
+        kept = {f"model/{name}": tensor for name, tensor in own_tensors(self.model).items()}
+        kept |= {f"optimizer/{name}": tensor for name, tensor in moments(self.update.optimizer, self.model).items()}
+        if self.update.average is not None:
+            kept |= {f"average/{name}": tensor for name, tensor in self.update.average.tensors().items()}
+        kept["chance/cpu"] = torch.get_rng_state()
+        if self.on_gpu:
+            kept["chance/cuda"] = torch.cuda.get_rng_state()
+        return kept
+
+    def restore(self, position: Position, tensors: dict[str, Tensor]) -> None:
+        """Go on where a checkpoint left off."""
+        self.position = position
+        self.update.gradients.parts = position.micro_batches
+        self.update.trouble = Trouble(position.bad, position.skipped)
+        with torch.no_grad():
+            for name, weight in own_tensors(self.model).items():
+                weight.copy_(tensors[f"model/{name}"])
+        restore_moments(self.update.optimizer, self.model, below(tensors, "optimizer/"))
+        if self.update.average is not None:
+            self.update.average.restore(below(tensors, "average/"))
+        torch.set_rng_state(tensors["chance/cpu"])
+        if "chance/cuda" in tensors and self.on_gpu:
+            torch.cuda.set_rng_state(tensors["chance/cuda"])
+
+    @property
+    def on_gpu(self) -> bool:
+        return next(self.model.parameters()).is_cuda
+
+    def save(self) -> None:
+        if self.workers.first:
+            kept = max(self.how.keep, self.how.last if self.how.average == "last" else 0)
+            save_state(self.folder / "checkpoints", self.position, self.tensors(), kept)
+            self.listener(Saved(self.position.step))
+        self.workers.wait()
+
+    # What it does
+
+    def go(self) -> str:
+        """Train until all steps are done, nothing gets better, or someone asks to stop; says which."""
+        clock = Clock(self.position.seconds)
+        self.model.train()
+        for fed in self.batches():
+            loss = self.step(fed)
+            self.position.seconds = clock.seconds()
+            step = self.position.step
+            self.tell(clock, fed, loss)
+            why = self.pause(clock)
+            if why:
+                return why
+            if step >= self.how.steps:
+                return "all steps done"
+        raise InputError("there is nothing to train on", found="no batches", do="give more text")
+
+    def batches(self) -> Iterator[Fed]:
+        """From where the position says, epoch after epoch."""
+        while True:
+            specs = self.feed.epoch(self.position.epoch)
+            if not specs:
+                return
+            for fed in ahead(specs[self.position.batch :], self.feed.build, self.how.workers):
+                self.position.batch += 1
+                yield fed
+            self.position.epoch, self.position.batch = self.position.epoch + 1, 0
+
+    def step(self, fed: Fed) -> Tensor:
+        """One update."""
+        self.position.step += 1
+        loss = self.update(fed, self.position.step)
+        parts = self.update.gradients.parts
+        if parts != self.position.micro_batches:
+            self.position.micro_batches = parts
+            self.listener(Note(f"out of memory: batches now go through in {parts} parts", warning=True))
+        if self.update.prompt:
+            self.look()
+        return loss
+
+    def look(self) -> None:
+        """Has an update been skipped? Too many in a row, and something is wrong."""
+        before, (row, total) = self.position.skipped, self.update.look()
+        self.position.bad, self.position.skipped = row, total
+        if total > before:
+            self.listener(Note(f"step {self.position.step}: {NO_NUMBER}; skipped ({total} in all)", warning=True))
+        if row >= BAD:
+            raise InputError(
+                f"{NO_NUMBER}, {row} steps in a row",
+                found=f"step {self.position.step}, rate {rate_at(self.position.step, self.how):.2g}",
+                do="lower training.rate to a third, lengthen training.warmup, or set training.precision = 'float32', "
+                "in another --out; the last checkpoint here is whole",
+            )
+
+    def tell(self, clock: Clock, fed: Fed, loss: Tensor) -> None:
+        step, steps = self.position.step, self.how.steps
+        clock.tokens += fed.tokens
+        if clock.due(TOLD) or step == steps or step % self.how.validate_every == 0:
+            self.look()
+            speed, left = clock.speed(step), clock.left(steps - step)
+            rate = rate_at(step, self.how)
+            self.listener(
+                Stepped(step, steps, self.position.epoch, float(loss), rate, speed, self.position.seconds, left)
+            )
+
+    def pause(self, clock: Clock) -> str:
+        """Validate and save when it is time; why to stop, if there is a reason."""
+        step, last = self.position.step, self.position.step >= self.how.steps
+        wanted = self.workers.agree(bool(self.stopped()))
+        due = last or step % self.how.validate_every == 0
+        tired = self.judge() if due else False
+        if due or wanted or step % self.how.checkpoint_every == 0:
+            self.position.seconds = clock.seconds()
+            self.save()
+        if wanted:
+            return self.stopped() or "stopped"
+        return f"no better for {self.how.patience} validations" if tired else ""
+
+    def judge(self) -> bool:
+        """Validate (the average, where one is kept), keep the best, and say whether patience is at its end."""
+        position = self.position
+        tired = False
+        if self.workers.first:
+            with self.averaged():
+                found = self.validate(position.step)
+                score = self.larger_is_better(found)
+                better = position.best is None or score > position.best
+                if better:
+                    self.keep_model()
+            position.best, position.best_step = (
+                (score, position.step) if better else (position.best, position.best_step)
+            )
+            position.waited = 0 if better else position.waited + 1
+            self.listener(Validated(found.step, found.seconds, found.scores, better, found.samples))
+            tired = bool(self.how.patience) and position.waited >= self.how.patience
+        self.model.train()
+        return self.workers.agree(tired)
+
+    def averaged(self) -> Swapped:
+        return Swapped(self.update.average)
+
+
+class Swapped:
+    """For the length of a with block, the average stands in the model."""
+
+    def __init__(self, average: Average | None) -> None:
+        self.average = average
+
+    def __enter__(self) -> None:
+        if self.average is not None:
+            self.average.swap()
+
+    def __exit__(self, *error: object) -> None:
+        if self.average is not None:
+            self.average.swap()
+
+
+class Clock:
+    """Time spent training, over all starts, and how fast it goes of late."""
+
+    def __init__(self, before: float) -> None:
+        self.before, self.begun, self.told = before, time.monotonic(), 0.0
+        self.tokens, self.marks = 0, [(time.monotonic(), 0, 0)]
+        self.steps = 0
+
+    def seconds(self) -> float:
+        return self.before + time.monotonic() - self.begun
+
+    def due(self, every: float) -> bool:
+        now = time.monotonic()
+        if now - self.told < every:
+            return False
+        self.told = now
+        return True
+
+    def speed(self, step: int) -> float:
+        """Tokens a second over the last few tellings."""
+        self.marks = [*self.marks[-50:], (time.monotonic(), self.tokens, step)]
+        (then, tokens, _), (now, total, _) = self.marks[0], self.marks[-1]
+        return (total - tokens) / max(now - then, 1e-9)
+
+    def left(self, steps: int) -> float:
+        """Seconds, at the pace since the start."""
+        done = [mark for mark in self.marks if mark[2]]
+        if len(done) < 2 or done[-1][2] == done[0][2]:
+            return math.nan
+        return steps * (done[-1][0] - done[0][0]) / (done[-1][2] - done[0][2])
+
+
+def below(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}

@@ -1,0 +1,221 @@
+"""A training run in a few lines of TOML: what to read, how to cut it, which model, how to train it."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping, Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from regard.errors import FileError, InputError, UnknownNameError
+
+Task = Literal["translate", "generate", "mask", "classify"]
+TASKS: tuple[Task, ...] = ("translate", "generate", "mask", "classify")
+P = TypeVar("P", bound=BaseModel)
+
+
+class Part(BaseModel):
+    """A table of a recipe: no unknown keys, and nothing changes once it is read."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class Data(Part):
+    """What to read. Files are named relative to --data, compressed or not; "grammar:train" is the built-in language."""
+
+    train: list[Any] = Field(min_length=1)  # each as `Source.parse` takes it
+    valid: list[Any] = []  # empty: `held` rows are kept back from train
+    test: dict[str, Any] = {}  # sets by name, read once when all is done
+    languages: tuple[str, str] | None = None
+    held: int = Field(default=1000, ge=1)
+    longest: int = Field(default=128, ge=2)  # tokens a side; longer pairs are dropped, and counted
+    swapped: bool = True  # refuse columns that look swapped
+
+
+class Vocabulary(Part):
+    """How text is cut."""
+
+    vocabulary: int = Field(default=8000, ge=260)
+    joint: bool = True  # one vocabulary for both languages
+
+
+class Training(Part):
+    """How to train. The defaults are today's: AdamW, a cosine, clipping."""
+
+    steps: int = Field(default=10_000, ge=1)
+    batch_tokens: int = Field(default=4096, ge=16)  # rows times the longest side
+    optimizer: Literal["adam", "adamw"] = "adamw"
+    rate: float = Field(default=1e-3, gt=0)  # of learning, at its peak
+    schedule: Literal["cosine", "inverse-root", "linear", "constant"] = "cosine"
+    warmup: int = Field(default=400, ge=0)
+    floor: float = Field(default=0.0, ge=0, lt=1)  # what is left of the rate at the end, as a share of the peak
+    betas: tuple[float, float] = (0.9, 0.98)
+    epsilon: float = Field(default=1e-9, gt=0)
+    weight_decay: float = Field(default=0.01, ge=0)
+    clip: float = Field(default=1.0, ge=0)  # the longest gradient; 0: no limit
+    smoothing: float = Field(default=0.1, ge=0, lt=1)
+    consistency: float = Field(default=0.0, ge=0)  # how much two passes with other dropout must agree (R-Drop)
+    subword_dropout: float = Field(default=0.0, ge=0, lt=1)  # merges left out at random: other pieces every epoch
+    masked: float = Field(default=0.15, gt=0, lt=1)  # of the words, when learning to fill them in
+    block: int = Field(default=256, ge=2)  # tokens a row of a language model
+    average: Literal["none", "moving", "last"] = "none"
+    decay: float = Field(default=0.999, ge=0, lt=1)  # of the moving average
+    last: int = Field(default=5, ge=1)  # how many checkpoints are averaged
+    select: Literal["auto", "loss", "bleu", "chrf", "accuracy", "end"] = "auto"  # which validation is the best
+    patience: int = Field(default=0, ge=0)  # validations without a better one before stopping; 0: never
+    validate_every: int = Field(default=500, ge=1)
+    checkpoint_every: int = Field(default=500, ge=1)
+    keep: int = Field(default=2, ge=2)  # checkpoints on disk; the newest may turn out damaged
+    micro_batches: int = Field(default=1, ge=1)  # parts in which a batch goes through the model
+    precision: Literal["auto", "float32", "bfloat16"] = "auto"  # auto: bfloat16 on a GPU that has it
+    compile: bool = False  # by torch.compile
+    replay: bool = True  # on a GPU, record each shape's step once and replay it
+    workers: int = Field(default=0, ge=0)  # threads that lay out batches ahead of time
+    seed: int = Field(default=0, ge=0)
+
+
+class Decoding(Part):
+    """How to translate when scoring."""
+
+    beams: int = Field(default=4, ge=1)
+    alpha: float = 0.6
+    samples: int = Field(default=3, ge=0)  # translations shown at each validation
+    greedy: bool = True  # while training: quicker; at the end the beams are used
+
+
+class Recipe(Part):
+    """All of a run that changes its result. The effective one stands in the model's folder as recipe.toml."""
+
+    name: str = "run"
+    task: Task = "translate"
+    start: str | None = None  # the folder of a trained or Hugging Face model to go on from
+    data: Data
+    tokenizer: Vocabulary = Vocabulary()
+    model: dict[str, Any] = {}  # family, preset, and any setting of that family's configuration
+    training: Training = Training()
+    decoding: Decoding = Decoding()
+
+    def to_toml(self) -> str:
+        return to_toml(self.model_dump(exclude_none=True))
+
+
+def read_recipe(data: Mapping[str, Any]) -> Recipe:
+    """Check a recipe; a wrong key is answered with the nearest right one, a wrong value with its place."""
+    for key in ("train", "valid"):
+        part = data.get("data")
+        if isinstance(part, Mapping) and key in part:
+            data = {**data, "data": {**part, key: as_sources(part[key])}}
+            part = data["data"]
+    try:
+        return Recipe.model_validate(data)
+    except ValidationError as error:
+        raise said(error, data) from error
+
+
+def as_sources(value: Any) -> list[Any]:
+    """One source or several: a list of two plain names stays one, a pair of line-aligned files, only inside a list."""
+    return value if isinstance(value, list) else [value]
+
+
+def said(error: ValidationError, data: Mapping[str, Any]) -> InputError:
+    """The first of pydantic's findings, as one of ours."""
+    first = error.errors()[0]
+    place = ".".join(map(str, first["loc"]))
+    if first["type"] == "extra_forbidden":
+        known: list[str] = list(part_at(first["loc"][:-1]).model_fields)
+        where = ".".join(map(str, first["loc"][:-1]))
+        return UnknownNameError(f"setting in {where}" if where else "setting", str(first["loc"][-1]), known)
+    if first["type"] == "missing":
+        return InputError(f"the recipe lacks {place}", do="add it")
+    return InputError(f"{place} is not right", found=f"{first['input']!r:.80}", do=first["msg"].lower())
+
+
+def part_at(path: Sequence[Any]) -> type[BaseModel]:
+    """The table that a path of keys leads to."""
+    part: type[BaseModel] = Recipe
+    for key in path:
+        part = part.model_fields[str(key)].annotation  # type: ignore[assignment]
+    return part
+
+
+def with_settings(data: dict[str, Any], settings: Sequence[str]) -> dict[str, Any]:
+    """A recipe's data with some settings changed: "training.steps=500". Values are read as TOML, else as words."""
+    changed: dict[str, Any] = json.loads(json.dumps(data))
+    for setting in settings:
+        key, equals, value = setting.partition("=")
+        if not equals or not key.strip():
+            raise InputError("a setting is KEY=VALUE", found=f"{setting!r}", do="such as --set training.steps=500")
+        *tables, name = key.strip().split(".")
+        table = changed
+        for part in tables:
+            table = table.setdefault(part, {})
+            if not isinstance(table, dict):
+                raise UnknownNameError("table", part, Recipe.model_fields)
+        table[name] = as_value(value.strip())
+    return changed
+
+
+def as_value(text: str) -> Any:
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def shelf() -> Any:
+    """Where the recipes of the package stand."""
+    return resources.files("regard") / "recipes"
+
+
+def names() -> list[str]:
+    """The recipes that come with the package."""
+    return sorted(file.name.removesuffix(".toml") for file in shelf().iterdir() if file.name.endswith(".toml"))
+
+
+def find_recipe(name: str) -> dict[str, Any]:
+    """The data of a recipe: a file, or one that comes with the package."""
+    path = Path(name)
+    if path.suffix == ".toml" and (path.is_file() or path.stem not in names()):
+        return read_toml(path)
+    if path.stem in names() and (path.suffix == ".toml" or path.name == name):
+        return tomllib.loads((shelf() / f"{path.stem}.toml").read_text(encoding="utf-8"))
+    raise UnknownNameError("recipe", name, names())
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise FileError(f"cannot read {path}", found=str(error), do="give a recipe, such as mine.toml") from error
+    except tomllib.TOMLDecodeError as error:
+        raise FileError(f"{path} is not TOML", found=str(error), do="mend that line") from error
+
+
+def to_toml(data: Mapping[str, Any]) -> str:
+    """Simple values first, then a table for each mapping."""
+    plain = {key: value for key, value in data.items() if not isinstance(value, Mapping)}
+    lines = [f"{bare(key)} = {toml_value(value)}" for key, value in plain.items()]
+    for key, value in data.items():
+        if isinstance(value, Mapping):
+            lines += ["", f"[{bare(key)}]"]
+            lines += [f"{bare(name)} = {toml_value(inner)}" for name, inner in value.items() if inner is not None]
+    return "\n".join(lines) + "\n"
+
+
+def bare(key: str) -> str:
+    return key if key.replace("-", "").replace("_", "").isalnum() and key.isascii() else json.dumps(key)
+
+
+def toml_value(value: Any) -> str:
+    """A value on one line; JSON's strings, numbers and booleans are TOML's too."""
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{bare(key)} = {toml_value(inner)}" for key, inner in value.items()) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(toml_value, value)) + "]"
+    if isinstance(value, float) and "e" in repr(value) and "." not in repr(value):
+        return repr(value).replace("e", ".0e")
+    return repr(value) if isinstance(value, float) else json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,240 @@
+"""`train`: from raw text, or a recipe, to a trained, scored, usable model in a folder."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import torch
+
+from regard.errors import FileError, InputError
+from regard.models import build, save_model
+from regard.models.checkpoint import Model, own_tensors
+from regard.tasks.loading import device_of
+from regard.training.building import config_for, go_on_from, started, started_tokenizer
+from regard.training.data import Preparation, Prepared
+from regard.training.defaults import recipe_for
+from regard.training.distributed import Workers, joined
+from regard.training.events import Finished, Listener, Note, Started, silent
+from regard.training.finish import average_last, final_scores
+from regard.training.folder import Folder, Log
+from regard.training.gradients import Gradients
+from regard.training.loop import Run
+from regard.training.loss import objective_for
+from regard.training.recipe import Recipe, find_recipe, names, read_recipe, with_settings
+from regard.training.serving import feeds_for
+from regard.training.signals import Stopping
+from regard.training.state import Position, newest, sweep
+from regard.training.updates import Replayed, Update
+from regard.training.validation import Validation, chooser
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a run ended: "finished", "already finished", "interrupted" or "dry run"."""
+
+    folder: Path
+    status: str
+    step: int = 0
+    seconds: float = 0.0
+    scores: dict[str, dict[str, float]] = field(default_factory=dict)
+    why: str = ""
+    recipe: str = ""
+    parameters: int = 0
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a call of `train` asks for beside the recipe: where to work, and how loudly."""
+
+    out: Path
+    base: Path
+    strict: bool
+    device: torch.device
+    threads: int | None
+    listener: Listener
+
+
+def train(
+    what: str | Path | Sequence[str],
+    out: str | Path,
+    *,
+    data: str | Path | None = None,
+    settings: Sequence[str] = (),
+    task: str | None = None,
+    strict: bool = False,
+    device: str = "auto",
+    seed: int | None = None,
+    threads: int | None = None,
+    dry_run: bool = False,
+    listener: Listener = silent,
+) -> Outcome:
+    """Train a model in the folder `out`, or go on with the training that is there.
+
+    `what` is the name of a recipe that comes with regard, a recipe file (.toml), or one or two files of text. Files
+    named in a recipe are looked for in `data`. `settings` change single values: "training.steps=500". The same call
+    again goes on where the last one stopped; when nothing is left to do it says so. `strict` makes every dropped row an
+    error. `threads` is how many the CPU uses; a resumed run uses those it began with.
+    """
+    base = Path("." if data is None else data)
+    recipe = resolve(what, base, list(settings), task, seed)
+    asked = Asked(Path(out), base, strict, device_of(device), threads, listener)
+    if dry_run:
+        return rehearse(recipe, asked)
+    with Stopping() as stopping, joined(asked.device) as workers:
+        return Trainer(recipe, asked, workers, stopping).go()
+
+
+def resolve(
+    what: str | Path | Sequence[str], base: Path, settings: list[str], task: str | None, seed: int | None
+) -> Recipe:
+    """The effective recipe."""
+    given = [str(what)] if isinstance(what, (str, Path)) else [str(one) for one in what]
+    if len(given) == 1 and (given[0].endswith(".toml") or given[0] in names()):
+        found = find_recipe(given[0])
+        if task is not None and task != found.get("task", "translate"):
+            settings = [f"task={task}", *settings]
+    elif len(given) == 1 and not Path(given[0]).suffix and not (base / given[0]).exists() and ":" not in given[0]:
+        found = find_recipe(given[0])  # neither a recipe nor a file: the error offers the nearest recipe
+    else:
+        found = recipe_for(given, base, task)
+    if seed is not None:
+        settings = [*settings, f"training.seed={seed}"]
+    return read_recipe(with_settings(found, settings))
+
+
+def rehearse(recipe: Recipe, asked: Asked) -> Outcome:
+    """Look at everything that a run would read, and build its model, without training or writing anything."""
+    preparation = Preparation(recipe, asked.base, asked.out, asked.strict, asked.listener)
+    preparation.check()
+    parameters = sum(tensor.numel() for tensor in own_tensors(sketch(recipe)).values())
+    return Outcome(asked.out, "dry run", recipe=recipe.to_toml(), parameters=parameters)
+
+
+def sketch(recipe: Recipe) -> Model:
+    """The model as large as it can become: nobody has read the text yet."""
+
+    class Full:
+        size = recipe.tokenizer.vocabulary
+
+    if recipe.start is not None:
+        return started(recipe).model
+    return build(config_for(recipe, Full(), ("a", "b")))  # type: ignore[arg-type]
+
+
+class Trainer:
+    """One run, from the folder it claims to the scores it leaves there."""
+
+    def __init__(self, recipe: Recipe, asked: Asked, workers: Workers, stopping: Stopping) -> None:
+        self.recipe, self.asked, self.workers, self.stopping = recipe, asked, workers, stopping
+        self.folder = Folder(asked.out)
+        every = max(recipe.training.steps // 1000, 1)
+        self.tell: Listener = Log(self.folder, every, asked.listener) if workers.first else silent
+        self.preparation = Preparation(recipe, asked.base, asked.out, asked.strict, self.tell)
+
+    def go(self) -> Outcome:
+        self.preparation.check()
+        corpus = self.preparation.fingerprint()
+        if self.workers.first:
+            self.folder.begin(self.recipe, corpus)
+        if self.folder.finished:
+            return self.already()
+        prepared = self.prepare()
+        run = self.start(prepared)
+        why = run.go()
+        if self.stopping.why:
+            return Outcome(self.asked.out, "interrupted", run.position.step, run.position.seconds, why=why)
+        return self.finish(run, why) if self.workers.first else Outcome(self.asked.out, "finished", why=why)
+
+    def already(self) -> Outcome:
+        run = self.folder.run
+        return Outcome(
+            self.asked.out, "already finished", run.get("step", 0), run.get("seconds", 0.0), run.get("scores", {}),
+            run.get("why", ""), self.recipe.to_toml(),
+        )  # fmt: skip
+
+    def prepare(self) -> Prepared:
+        """The first process prepares; the others open what it wrote."""
+        tokenizer = None
+        if self.recipe.start is not None:
+            tokenizer = started_tokenizer(started(self.recipe), self.recipe)
+        if self.workers.first:
+            self.preparation.run(tokenizer)
+        self.workers.wait()
+        return self.preparation.run(tokenizer)
+
+    def start(self, prepared: Prepared) -> Run:
+        """A run at its beginning, or at its newest checkpoint that is whole."""
+        self.set_threads()
+        how, device = self.recipe.training, self.asked.device
+        torch.manual_seed(how.seed + 7919 * self.workers.rank)
+        model = self.build(prepared).to(device)
+        half = half_precision(how.precision, device)
+        replayed = (
+            how.replay and device.type == "cuda" and model.config.family != "recurrent" and self.workers.count == 1
+        )
+        feed, held = feeds_for(self.recipe, prepared, model.config, fixed=replayed)
+        objective = objective_for(self.recipe)
+        objective = torch.compile(objective, dynamic=True) if how.compile else objective
+        gradients = Gradients(model, objective, device, half)
+        gradients.parts = how.micro_batches
+        run = Run(
+            model, how, feed, (Replayed if replayed else Update)(model, how, gradients, self.workers),
+            Validation(self.recipe, model, prepared.tokenizer, held, prepared.valid, half),
+            self.asked.out, chooser(self.recipe), lambda: save_model(model, self.asked.out),
+            self.tell, self.workers, lambda: self.stopping.why,
+        )  # fmt: skip
+        self.resume(run)
+        count = sum(tensor.numel() for tensor in own_tensors(model).values())
+        self.tell(Started(run.position.step, how.steps, count, str(device), self.recipe.to_toml()))
+        return run
+
+    def build(self, prepared: Prepared) -> Model:
+        if self.recipe.start is not None:
+            return go_on_from(started(self.recipe), self.recipe, prepared.labels)
+        return build(config_for(self.recipe, prepared.tokenizer, prepared.labels))
+
+    def set_threads(self) -> None:
+        """As many as the run began with: another number would add in another order."""
+        threads = self.folder.run.get("threads") or self.asked.threads or torch.get_num_threads()
+        if self.workers.first and "threads" not in self.folder.run:
+            self.folder.update(threads=threads)
+        torch.set_num_threads(threads)
+        torch.set_flush_denormal(True)  # saturated softmaxes are full of them, and they are ten times slower
+
+    def resume(self, run: Run) -> None:
+        place = self.asked.out / "checkpoints"
+        if self.workers.first:
+            sweep(place)
+        for path, found in newest(place):
+            if isinstance(found, FileError):
+                self.tell(Note(f"{path.name} is damaged ({found.found}); falling back to the one before", warning=True))
+                continue
+            run.restore(*found)
+            self.tell(Note(f"going on after step {run.position.step} ({path.name})"))
+            return
+        run.position = Position(threads=torch.get_num_threads(), micro_batches=self.recipe.training.micro_batches)
+
+    def finish(self, run: Run, why: str) -> Outcome:
+        """The weights that were asked for, scored; then nothing is left but what is needed to use and explain them."""
+        if self.recipe.training.average == "last":
+            average_last(run, self.tell)
+        scores = final_scores(self.recipe, self.asked, self.tell)
+        position = run.position
+        done = {"step": position.step, "seconds": position.seconds, "scores": scores, "why": why}
+        self.tell(Finished(position.step, position.seconds, str(self.asked.out), scores, why))
+        self.folder.draw(self.recipe)
+        self.folder.update(status="finished", **done)
+        shutil.rmtree(self.asked.out / "prepared", ignore_errors=True)
+        return Outcome(self.asked.out, "finished", recipe=self.recipe.to_toml(), **done)  # type: ignore[arg-type]
+
+
+def half_precision(wanted: str, device: torch.device) -> bool:
+    """bfloat16 where it is asked for, or where a GPU has units for it."""
+    if wanted == "auto":
+        return device.type == "cuda" and torch.cuda.is_bf16_supported()
+    if wanted == "bfloat16" and device.type == "mps":
+        raise InputError("bfloat16 training is for CPUs and NVIDIA GPUs", do="training.precision = 'float32'")
+    return wanted == "bfloat16"

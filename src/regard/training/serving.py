@@ -1,0 +1,76 @@
+"""The feeds of a run: one to train on, one to validate with."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from regard.models.config import Config
+from regard.text.batches import Budget
+from regard.text.bpe import Paired, source_of, target_of
+from regard.text.store import Store
+from regard.text.subwords import Sampled
+from regard.text.tokenizer import Tokenizer
+from regard.training.building import mask_id
+from regard.training.data import Prepared
+from regard.training.feeds import Blocks, Column, Feed, Labelled, Masked, Pairs, Rows, in_order
+from regard.training.recipe import Recipe
+
+
+def feeds_for(recipe: Recipe, prepared: Prepared, config: Config, *, fixed: bool) -> tuple[Feed, Feed]:
+    """`fixed`: few shapes, for a device that replays them."""
+    how = recipe.training
+    budget = Budget(how.batch_tokens, 8 if fixed else 4, fixed)
+    rows = Rows(budget, how.seed, prepared.sources, prepared.weights)
+    held = in_order(Rows(Budget(how.batch_tokens), how.seed))
+    maker = {"translate": pairs, "generate": blocks, "mask": masked, "classify": labelled}[recipe.task]
+    return maker(recipe, prepared, config, rows, None), maker(recipe, prepared, config, held, prepared.valid)
+
+
+Texts = list[tuple[str, ...]] | None
+
+
+def pairs(recipe: Recipe, prepared: Prepared, config: Config, rows: Rows, held: Texts) -> Feed:
+    pad, start = getattr(config, "pad", 0) or 0, config.start  # type: ignore[attr-defined]
+    sides = prepared.tokenizer, target_of(prepared.tokenizer)
+    if held is not None:
+        source, target = (encoded(side, [row[n] for row in held]) for n, side in enumerate(sides))
+        return Pairs(rows, source, target, pad, start)
+    how, dropout = recipe.training, recipe.training.subword_dropout
+    columns: list[Column] = [prepared.columns["source"], prepared.columns["target"]]
+    if dropout:
+        columns = [
+            Sampled(
+                [row[n] for row in prepared.texts], target_of(side) if n else source_of(side), dropout, how.seed + n
+            )
+            for n, side in enumerate(sides)
+        ]
+    return Pairs(rows, columns[0], columns[1], pad, start)
+
+
+def blocks(recipe: Recipe, prepared: Prepared, config: Config, rows: Rows, held: Texts) -> Feed:
+    rows.sources = np.zeros(0, np.int64)  # blocks have no source of their own
+    if held is None:
+        return Blocks(rows, prepared.columns["text"].ids, recipe.training.block)
+    store = encoded(prepared.tokenizer, [row[0] + "\n" for row in held])
+    return Blocks(rows, store.ids, min(recipe.training.block, max(len(store.ids) - 1, 1)))
+
+
+def masked(recipe: Recipe, prepared: Prepared, config: Config, rows: Rows, held: Texts) -> Feed:
+    text = prepared.columns["text"] if held is None else encoded(prepared.tokenizer, [row[0] for row in held])
+    special = tuple(prepared.tokenizer.encode([""])[0])
+    pad, size = getattr(config, "pad", 0) or 0, prepared.tokenizer.size
+    return Masked(rows, text, pad, mask_id(prepared.tokenizer), size, special, recipe.training.masked)
+
+
+def labelled(recipe: Recipe, prepared: Prepared, config: Config, rows: Rows, held: Texts) -> Feed:
+    pad = getattr(config, "pad", 0) or 0
+    if held is None:
+        return Labelled(rows, prepared.columns["text"], prepared.classes, pad)
+    known = {label: number for number, label in enumerate(prepared.labels)}
+    some = [row for row in held if row[1].strip() in known]
+    classes = np.array([known[row[1].strip()] for row in some], np.int64)
+    return Labelled(rows, encoded(prepared.tokenizer, [row[0] for row in some]), classes, pad)
+
+
+def encoded(tokenizer: Tokenizer | Paired, texts: list[str]) -> Store:
+    return Store.of(tokenizer.encode(texts))

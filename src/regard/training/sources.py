@@ -1,0 +1,108 @@
+"""Rows of text for training, from files and from the built-in grammar, with some held back for validation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from regard.errors import InputError
+from regard.text.corpora import Checks, Corpus, Report, Row, Source, digest
+from regard.text.grammar import SETS, sentences
+
+GRAMMAR = "grammar:"
+SPAN = 1 << 64
+
+
+def is_grammar(value: Any) -> bool:
+    return isinstance(value, str) and value.startswith(GRAMMAR)
+
+
+def grammar_rows(value: str) -> list[tuple[str, str]]:
+    """The pairs of "grammar:NAME" or "grammar:NAME:COUNT"."""
+    name, _, count = value.removeprefix(GRAMMAR).partition(":")
+    if count and not count.isdecimal():
+        raise InputError("the built-in language is asked for by set and count", found=value, do="grammar:train:20000")
+    return [(one.source, one.target) for one in sentences(name, int(count) if count else None)]
+
+
+@dataclass
+class Rows:
+    """Texts of several sources as one stream, again and again the same; `report` says what the last reading dropped."""
+
+    values: Sequence[Any]  # as in a recipe
+    base: Path
+    checks: Checks
+    unwanted: Collection[bytes] = ()
+    wanted: Callable[[int, Row], bool] | None = None  # by number and row
+    report: Report = field(default_factory=Report)
+
+    def __post_init__(self) -> None:
+        self.sources = [value if is_grammar(value) else Source.parse(value) for value in self.values]
+        self.weights = tuple(1.0 if isinstance(source, str) else source.weight for source in self.sources)
+
+    def __iter__(self) -> Iterator[Row]:
+        self.report = Report()
+        number = 0
+        for place, source in enumerate(self.sources):
+            for row in self.rows_of(source):
+                number += 1
+                if self.wanted is None or self.wanted(number - 1, row):
+                    yield row._replace(source=place)
+
+    def rows_of(self, source: str | Source) -> Iterator[Row]:
+        if isinstance(source, str):
+            for line, pair in enumerate(grammar_rows(source), 1):
+                if digest(pair[0]) not in self.unwanted:
+                    self.report.kept += 1
+                    yield Row(pair, 0, source, line)
+            return
+        corpus = self.corpus(source)
+        yield from corpus
+        merge(self.report, corpus.report)
+
+    def corpus(self, source: Source) -> Corpus:
+        return Corpus([source], self.base, self.checks, self.unwanted)
+
+    def check(self) -> None:
+        """Look before training: files that are not there, columns that do not fit, sides that look swapped."""
+        for source in self.sources:
+            if isinstance(source, Source):
+                self.corpus(source).check()
+
+    def fingerprint(self) -> dict[str, str]:
+        """A digest of every file, and of what the built-in language says."""
+        found: dict[str, str] = {}
+        for source in self.sources:
+            if isinstance(source, Source):
+                found |= self.corpus(source).fingerprint()
+            else:
+                text = "\n".join("\t".join(pair) for pair in grammar_rows(source))
+                found[source] = blake2b(text.encode(), digest_size=16).hexdigest()
+        return found
+
+
+def merge(into: Report, more: Report) -> None:
+    """Add one report to another."""
+    into.kept += more.kept
+    for reason, count in more.dropped.items():
+        into.dropped[reason] = into.dropped.get(reason, 0) + count
+        into.examples.setdefault(reason, [])
+        into.examples[reason] = (into.examples[reason] + more.examples.get(reason, []))[:3]
+    into.notes += more.notes
+
+
+def held_back(share: float) -> Callable[[int, Row], bool]:
+    """Keep back about this share of the rows, by their text: the same text always falls on the same side."""
+    limit = int(share * SPAN)
+
+    def held(number: int, row: Row) -> bool:
+        return int.from_bytes(blake2b(row.texts[0].encode(), digest_size=8).digest(), "big") < limit
+
+    return held
+
+
+def known_sets() -> tuple[str, ...]:
+    return tuple(f"{GRAMMAR}{name}" for name in SETS)

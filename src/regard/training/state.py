@@ -1,0 +1,125 @@
+"""Training state on disk: safetensors and JSON, whole or not there, checked when it is read.
+
+A checkpoint is a folder, step-000500, with state.safetensors and state.json, which holds the digest of the former. It
+is written under another name and moved into place when both are safe on disk: a kill at any moment leaves the one
+before. One that is damaged all the same is passed over, and said.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from regard.errors import FileError
+
+FORMAT = 1
+PREFIX, PART = "step-", ".part"
+
+
+@dataclass
+class Position:
+    """Where a run stands: all that is not a tensor."""
+
+    step: int = 0
+    epoch: int = 0
+    batch: int = 0  # of the epoch, next to be read
+    seconds: float = 0.0
+    bad: int = 0  # steps in a row whose loss was not a number
+    skipped: int = 0  # such steps in all
+    micro_batches: int = 1
+    threads: int = 1
+    best: float | None = None  # the best validation so far, by the selected score, larger is better
+    best_step: int = 0
+    waited: int = 0  # validations since
+    validated: int = 0  # the step of the last validation
+
+
+def save_state(folder: Path, position: Position, tensors: dict[str, Tensor], keep: int) -> Path:
+    """Write a checkpoint, then forget those before the last `keep`."""
+    final = folder / f"{PREFIX}{position.step:06d}"
+    beside = folder / f"{final.name}{PART}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(beside, ignore_errors=True)
+        write_state(beside, position, tensors)
+        shutil.rmtree(final, ignore_errors=True)
+        beside.rename(final)
+        sync(folder)
+    except (OSError, SafetensorError) as error:
+        shutil.rmtree(beside, ignore_errors=True)  # a full disk must not stay full because of us
+        raise FileError(
+            f"cannot save a checkpoint in {folder}",
+            found=str(error),
+            do="make room, then give the same command again: it goes on from the checkpoint before",
+        ) from error
+    for old in checkpoints(folder)[keep:]:
+        shutil.rmtree(old, ignore_errors=True)
+    return final
+
+
+def write_state(folder: Path, position: Position, tensors: dict[str, Tensor]) -> None:
+    folder.mkdir()
+    file = folder / "state.safetensors"
+    save_file({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}, file)
+    described = {"format": FORMAT, "digest": digest_of(file), **asdict(position)}
+    (folder / "state.json").write_text(json.dumps(described, indent=2) + "\n", encoding="utf-8")
+    for path in (file, folder / "state.json", folder):
+        sync(path)
+
+
+def sync(path: Path) -> None:
+    """Wait until it is on disk: a rename may otherwise overtake what it renames."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def digest_of(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "blake2b").hexdigest()[:32]
+
+
+def checkpoints(folder: Path) -> list[Path]:
+    """Newest first."""
+    names = [path for path in folder.glob(f"{PREFIX}*") if path.name.removeprefix(PREFIX).isdecimal()]
+    return sorted(names, key=lambda path: int(path.name.removeprefix(PREFIX)), reverse=True)
+
+
+def sweep(folder: Path) -> None:
+    """Remove what a kill left half written."""
+    for path in folder.glob(f"{PREFIX}*{PART}"):
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def read_state(path: Path) -> tuple[Position, dict[str, Tensor]]:
+    """One checkpoint, if it is whole."""
+    try:
+        described: dict[str, Any] = json.loads((path / "state.json").read_text(encoding="utf-8"))
+        file = path / "state.safetensors"
+        if digest_of(file) != described["digest"]:
+            raise FileError(f"{path} is damaged", found="the digest of state.safetensors is another", do="remove it")
+        known = {field.name for field in fields(Position)}
+        return Position(**{name: value for name, value in described.items() if name in known}), load_file(file)
+    except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
+        raise FileError(f"{path} is damaged", found=str(error) or type(error).__name__, do="remove it") from error
+
+
+def newest(folder: Path) -> Iterator[tuple[Path, tuple[Position, dict[str, Tensor]] | FileError]]:
+    """Checkpoints from the newest back, each read or with what is wrong with it."""
+    for path in checkpoints(folder):
+        try:
+            yield path, read_state(path)
+        except FileError as error:
+            yield path, error
