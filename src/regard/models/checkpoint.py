@@ -41,7 +41,7 @@ def save_model(model: Model, folder: str | Path) -> None:
     folder = Path(folder)
     try:
         write_model(model, folder)
-    except OSError as error:
+    except (OSError, SafetensorError) as error:  # the latter is how its library tells of a full disk
         raise FileError(f"cannot write {folder}", found=str(error), do="choose another place, or make room") from error
 
 

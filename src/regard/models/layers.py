@@ -58,7 +58,7 @@ class Embedding(nn.Module):
             return x_BND + sinusoids(places, x_BND.shape[-1]).to(x_BND.dtype)
         if self.places is None:
             return x_BND
-        if places.numel() and int(places.max()) >= self.places.num_embeddings:
+        if places.numel() and not recording(places) and int(places.max()) >= self.places.num_embeddings:
             raise InputError(
                 f"the text is longer than the {self.places.num_embeddings} positions this model has learned",
                 found=f"position {int(places.max())}",
@@ -66,6 +66,11 @@ class Embedding(nn.Module):
             )
         learned: Tensor = self.places(places)
         return x_BND + learned
+
+
+def recording(tensor: Tensor) -> bool:
+    """Is a GPU taking down what it will replay? Then nothing may wait for a number; the runs before it have looked."""
+    return tensor.is_cuda and torch.cuda.is_current_stream_capturing()
 
 
 def sinusoids(places: Tensor, dim: int) -> Tensor:

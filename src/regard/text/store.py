@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,7 +65,7 @@ def ranges(starts: Array, lengths: Array) -> Array:
 
 
 class StoreWriter:
-    """Writes rows as they come; only their lengths are kept in memory."""
+    """Writes rows as they come, for the length of a with block; only their lengths are kept in memory."""
 
     def __init__(self, folder: Path, name: str, vocabulary: int) -> None:
         self.path = folder / f"{name}.{'u16' if vocabulary <= 1 << 16 else 'u32'}"
@@ -77,8 +78,16 @@ class StoreWriter:
             self.lengths.append(len(row))
             self.file.write(np.asarray(row, dtype=self.width).tobytes())
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.file.close()
+
     def close(self) -> Store:
-        """Everything is written; open it."""
+        """Everything is written, and safe on disk; open it."""
+        self.file.flush()
+        os.fsync(self.file.fileno())
         self.file.close()
         np.save(self.path.with_suffix(".starts.npy"), starts_of(np.array(self.lengths, dtype=np.int64)))
         return Store.open(self.path)

@@ -88,11 +88,12 @@ def started_tokenizer(found: Found, recipe: Recipe) -> Tokenizer | Paired:
 def go_on_from(found: Found, recipe: Recipe, labels: tuple[str, ...]) -> Model:
     """The trained model, with another dropout if asked, and a new head for other classes."""
     config = found.model.config
+    there = config.to_dict()
     for name in recipe.model:
-        if name not in LATER and recipe.model[name] != getattr(config, name, None):
+        if name not in LATER and recipe.model[name] != there.get(name):
             raise InputError(
                 f"model.{name} cannot change when training goes on from {recipe.start}",
-                found=f"{recipe.model[name]!r}, there {getattr(config, name, None)!r}",
+                found=f"{recipe.model[name]!r}, there {there.get(name, 'not set')!r}",
                 do=f"leave it out; only {', '.join(LATER)} may differ",
             )
     changes: dict[str, Any] = {name: value for name, value in recipe.model.items() if name in LATER}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -71,21 +72,24 @@ class Preparation:
         return self.train.fingerprint() | ({} if self.valid is None else self.valid.fingerprint())
 
     def run(self, tokenizer: Codec | None) -> Prepared:
-        """Prepare, or open what an earlier start prepared."""
-        if not (self.place / "meta.json").is_file():
+        """Prepare, or open what an earlier start prepared, if it is all there."""
+        try:
+            return self.open()
+        except (OSError, ValueError, KeyError, FileError):
             shutil.rmtree(self.place, ignore_errors=True)
+        try:
             self.place.mkdir(parents=True)
-            try:
-                self.write(tokenizer)
-            except OSError as error:
-                raise FileError(f"cannot write {self.place}", found=str(error), do="make room") from error
+            self.write(tokenizer)
+        except OSError as error:
+            raise FileError(f"cannot write {self.place}", found=str(error), do="make room") from error
         return self.open()
 
     # Writing
 
     def write(self, tokenizer: Codec | None) -> None:
         valid = self.hold_back()
-        if self.recipe.task == "translate" and not all(map(same_way, [valid], [self.sample()])):
+        translated = self.recipe.task == "translate" and self.recipe.data.swapped
+        if translated and not same_way(valid, self.sample()):
             raise InputError(
                 "the sides of the training and validation sets look swapped",
                 found=f"train begins {self.sample()[0]!r:.80}, validation {valid[0]!r:.80}",
@@ -160,10 +164,10 @@ class Preparation:
         sides = (tokenizer, target_of(tokenizer)) if task == "translate" else (tokenizer,)
         names = ("source", "target") if task == "translate" else ("text",)
         size = max(side.size for side in sides)
-        writers = [StoreWriter(self.place, name, size) for name in names]
         sources: list[int] = []
         classes: list[int] = []
-        with (self.place / "texts.jsonl").open("w", encoding="utf-8") as file:
+        with ExitStack() as open_, (self.place / "texts.jsonl").open("w", encoding="utf-8") as file:
+            writers = [open_.enter_context(StoreWriter(self.place, name, size)) for name in names]
             for chunk in chunks(self.progress(self.train, "encoding")):
                 columns = [side.encode([self.line(row, n) for row in chunk]) for n, side in enumerate(sides)]
                 fit = [n for n, lengths in enumerate(zip(*map(map_len, columns), strict=True)) if self.fits(lengths)]
@@ -174,7 +178,7 @@ class Preparation:
                 classes += [labels[chunk[n].texts[1].strip()] for n in fit] if labels else []
                 if self.recipe.training.subword_dropout:
                     file.writelines(json.dumps(chunk[n].texts, ensure_ascii=False) + "\n" for n in fit)
-        stores = [writer.close() for writer in writers]
+            stores = [writer.close() for writer in writers]
         np.save(self.place / "sources.npy", np.array(sources, np.int16))
         np.save(self.place / "classes.npy", np.array(classes, np.int64))
         self.take_report(len(sources))

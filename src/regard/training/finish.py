@@ -15,7 +15,7 @@ from regard.training.evaluate import evaluate, read_data
 from regard.training.events import Listener, Note, Preparing
 from regard.training.loop import Run, below
 from regard.training.recipe import Recipe
-from regard.training.state import checkpoints, read_state
+from regard.training.state import checkpoints, read_state, step_of
 
 if TYPE_CHECKING:
     from regard.training.run import Asked
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @torch.no_grad()
 def average_last(run: Run, tell: Listener) -> None:
     """The mean of the last checkpoints' weights becomes the model."""
-    paths = checkpoints(run.folder / "checkpoints")[: run.how.last]
+    paths = [path for path in checkpoints(run.folder / "checkpoints") if run.planned(step_of(path))][: run.how.last]
     states = [below(read_state(path)[1], "model/") for path in paths]
     for name, weight in own_tensors(run.model).items():
         weight.copy_(torch.stack([state[name].double() for state in states]).mean(0))

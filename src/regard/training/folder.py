@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +66,12 @@ class Folder:
             for key in sorted(then.keys() | now.keys())
             if then.get(key) != now.get(key) and not any(key.startswith(f"data.{name}") for name in FILES)
         ]
+        changed += [
+            f"data.{name} was {shown(old)}, is {shown(new)}"
+            for name in ("train", "valid")
+            for old, new in [(getattr(before.data, name), getattr(recipe.data, name))]
+            if ways(old) != ways(new)
+        ]
         old: dict[str, str] = self.run.get("corpus", {})
         if sorted(old.values()) != sorted(corpus.values()):
             changed += [f"{name} has changed" for name in sorted(corpus) if old.get(name, corpus[name]) != corpus[name]]
@@ -111,6 +117,12 @@ def flat(data: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     for key, value in data.items():
         found |= flat(value, f"{prefix}{key}.") if isinstance(value, Mapping) else {f"{prefix}{key}": value}
     return found
+
+
+def ways(sources: Sequence[Any]) -> list[tuple[Any, Any]]:
+    """How often each source is read, and which columns of it: all but the names of its files."""
+    tables = [source if isinstance(source, Mapping) else {} for source in sources]
+    return [(table.get("weight", 1.0), table.get("columns")) for table in tables]
 
 
 def shown(value: Any) -> str:

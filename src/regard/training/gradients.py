@@ -27,6 +27,8 @@ class Gradients:
     def __init__(self, model: nn.Module, objective: Objective, device: torch.device, half: bool) -> None:
         self.model, self.objective, self.device, self.half = model, objective, device, half
         self.parts = 1
+        self.words = torch.ones((), device=device)  # what the sum over words is multiplied by
+        self.weight = torch.zeros((), device=device)  # how much two passes must agree
 
     def __call__(self, fed: Fed, words: int) -> Tensor:
         while True:
@@ -39,16 +41,17 @@ class Gradients:
 
     def attempt(self, fed: Fed, words: int) -> Tensor:
         forget(self.model)
+        self.words.fill_(1.0 / max(words, 1))
         total = torch.zeros((), device=self.device)
         for number in range(self.parts):
             batch = {name: tensor.to(self.device) for name, tensor in part_of(fed, number, self.parts).batch.items()}
             if len(batch["truth"]):
-                total += self.one(batch, torch.tensor(1.0 / max(words, 1), device=self.device))
+                total += self.one(batch)
         return total
 
-    def one(self, batch: Batch, share: Tensor) -> Tensor:
+    def one(self, batch: Batch) -> Tensor:
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.half):
-            loss = self.objective(self.model, batch) * share
+            loss = self.objective(self.model, batch, self.weight) * self.words
         loss.backward()
         return loss.detach()
 

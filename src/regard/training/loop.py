@@ -44,6 +44,7 @@ class Run:
     workers: Workers = field(default_factory=Workers)
     stopped: Callable[[], str] = lambda: ""  # why to stop now, if anything
     position: Position = field(default_factory=Position)
+    interrupted: bool = False  # someone asked one of the processes to stop
 
     # What is kept of it
 
@@ -80,27 +81,38 @@ class Run:
     def save(self) -> None:
         if self.workers.first:
             kept = max(self.how.keep, self.how.last if self.how.average == "last" else 0)
-            save_state(self.folder / "checkpoints", self.position, self.tensors(), kept)
+            save_state(self.folder / "checkpoints", self.position, self.tensors(), kept, self.planned)
             self.listener(Saved(self.position.step))
         self.workers.wait()
+
+    def planned(self, step: int) -> bool:
+        """Is a checkpoint due at this step, whatever happens?"""
+        how = self.how
+        return step >= how.steps or step % how.checkpoint_every == 0 or step % how.validate_every == 0
 
     # What it does
 
     def go(self) -> str:
         """Train until all steps are done, nothing gets better, or someone asks to stop; says which."""
+        if why := self.done():  # it broke off while it was scored
+            return why
         clock = Clock(self.position.seconds)
         self.model.train()
         for fed in self.batches():
             loss = self.step(fed)
             self.position.seconds = clock.seconds()
-            step = self.position.step
             self.tell(clock, fed, loss)
             why = self.pause(clock)
             if why:
                 return why
-            if step >= self.how.steps:
-                return "all steps done"
         raise InputError("there is nothing to train on", found="no batches", do="give more text")
+
+    def done(self) -> str:
+        """Why there is nothing left to train, if so."""
+        if self.position.step >= self.how.steps:
+            return "all steps done"
+        tired = bool(self.how.patience) and self.position.waited >= self.how.patience
+        return f"no better for {self.how.patience} validations" if self.workers.agree(tired) else ""
 
     def batches(self) -> Iterator[Fed]:
         """From where the position says, epoch after epoch."""
@@ -155,22 +167,24 @@ class Run:
         step, last = self.position.step, self.position.step >= self.how.steps
         wanted = self.workers.agree(bool(self.stopped()))
         due = last or step % self.how.validate_every == 0
-        tired = self.judge() if due else False
-        if due or wanted or step % self.how.checkpoint_every == 0:
+        if due:
+            self.judge()
+        if wanted or self.planned(step):
             self.position.seconds = clock.seconds()
             self.save()
         if wanted:
+            self.interrupted = True
             return self.stopped() or "stopped"
-        return f"no better for {self.how.patience} validations" if tired else ""
+        return self.done() if due else ""
 
-    def judge(self) -> bool:
-        """Validate (the average, where one is kept), keep the best, and say whether patience is at its end."""
+    def judge(self) -> None:
+        """Validate (the average, where one is kept) and keep the best."""
         position = self.position
-        tired = False
         if self.workers.first:
             with self.averaged():
                 found = self.validate(position.step)
                 score = self.larger_is_better(found)
+                score = -math.inf if math.isnan(score) else score  # nothing is larger than what is not a number
                 better = position.best is None or score > position.best
                 if better:
                     self.keep_model()
@@ -179,9 +193,7 @@ class Run:
             )
             position.waited = 0 if better else position.waited + 1
             self.listener(Validated(found.step, found.seconds, found.scores, better, found.samples))
-            tired = bool(self.how.patience) and position.waited >= self.how.patience
         self.model.train()
-        return self.workers.agree(tired)
 
     def averaged(self) -> Swapped:
         return Swapped(self.update.average)

@@ -13,18 +13,18 @@ from regard.training.recipe import Recipe
 
 Batch = dict[str, Tensor]
 Model = Callable[..., Tensor]
-Objective = Callable[[Any, Batch], Tensor]
+Objective = Callable[[Any, Batch, Tensor], Tensor]  # the last: how much two passes must agree
 IGNORED = -100  # a place whose word is not asked for
 
 
 def objective_for(recipe: Recipe) -> Objective:
     """The loss of a batch under a model, as the recipe asks for it."""
-    forward, smoothing, consistency = FORWARDS[recipe.task], recipe.training.smoothing, recipe.training.consistency
+    forward, smoothing, alone = FORWARDS[recipe.task], recipe.training.smoothing, not recipe.training.consistency
 
-    def objective(model: Model, batch: Batch) -> Tensor:
-        if not consistency:
+    def objective(model: Model, batch: Batch, weight: Tensor) -> Tensor:
+        if alone:
             return entropy(forward(model, batch), batch["truth"], smoothing)
-        return agreeing(forward, model, batch, smoothing, consistency)
+        return agreeing(forward, model, batch, smoothing, weight)
 
     return objective
 
@@ -53,7 +53,7 @@ def entropy(logits: Tensor, truth: Tensor, smoothing: float = 0.0) -> Tensor:
 
 
 def agreeing(
-    forward: Callable[[Model, Batch], Tensor], model: Model, batch: Batch, smoothing: float, weight: float
+    forward: Callable[[Model, Batch], Tensor], model: Model, batch: Batch, smoothing: float, weight: Tensor
 ) -> Tensor:
     """R-Drop: the batch goes through twice with other dropout, and the two answers must agree as well as be right."""
     twice = {name: torch.cat([tensor, tensor]) for name, tensor in batch.items()}

@@ -100,6 +100,8 @@ def resolve(
         found = find_recipe(given[0])  # neither a recipe nor a file: the error offers the nearest recipe
     else:
         found = recipe_for(given, base, task)
+        if any(setting.partition("=")[0].strip() in ("start", "model.family") for setting in settings):
+            found["model"] = {}  # the sizes by default are those of a fresh transformer
     if seed is not None:
         settings = [*settings, f"training.seed={seed}"]
     return read_recipe(with_settings(found, settings))
@@ -109,19 +111,22 @@ def rehearse(recipe: Recipe, asked: Asked) -> Outcome:
     """Look at everything that a run would read, and build its model, without training or writing anything."""
     preparation = Preparation(recipe, asked.base, asked.out, asked.strict, asked.listener)
     preparation.check()
+    for name in preparation.fingerprint():
+        asked.listener(Note(f"would read {name}"))
     parameters = sum(tensor.numel() for tensor in own_tensors(sketch(recipe)).values())
     return Outcome(asked.out, "dry run", recipe=recipe.to_toml(), parameters=parameters)
 
 
 def sketch(recipe: Recipe) -> Model:
-    """The model as large as it can become: nobody has read the text yet."""
+    """The model as large as it can become, without its numbers: nobody has read the text yet."""
 
     class Full:
         size = recipe.tokenizer.vocabulary
 
     if recipe.start is not None:
         return started(recipe).model
-    return build(config_for(recipe, Full(), ("a", "b")))  # type: ignore[arg-type]
+    with torch.device("meta"):
+        return build(config_for(recipe, Full(), ("a", "b")))  # type: ignore[arg-type]
 
 
 class Trainer:
@@ -144,7 +149,7 @@ class Trainer:
         prepared = self.prepare()
         run = self.start(prepared)
         why = run.go()
-        if self.stopping.why:
+        if run.interrupted:
             return Outcome(self.asked.out, "interrupted", run.position.step, run.position.seconds, why=why)
         return self.finish(run, why) if self.workers.first else Outcome(self.asked.out, "finished", why=why)
 
@@ -169,8 +174,10 @@ class Trainer:
         """A run at its beginning, or at its newest checkpoint that is whole."""
         self.set_threads()
         how, device = self.recipe.training, self.asked.device
-        torch.manual_seed(how.seed + 7919 * self.workers.rank)
+        torch.manual_seed(how.seed)
         model = self.build(prepared).to(device)
+        if not self.workers.first:  # the same weights, but other dropout
+            torch.manual_seed(how.seed + 7919 * self.workers.rank)
         half = half_precision(how.precision, device)
         replayed = (
             how.replay and device.type == "cuda" and model.config.family != "recurrent" and self.workers.count == 1
@@ -208,13 +215,17 @@ class Trainer:
         place = self.asked.out / "checkpoints"
         if self.workers.first:
             sweep(place)
+        damaged = False
         for path, found in newest(place):
             if isinstance(found, FileError):
                 self.tell(Note(f"{path.name} is damaged ({found.found}); falling back to the one before", warning=True))
+                damaged = True
                 continue
             run.restore(*found)
             self.tell(Note(f"going on after step {run.position.step} ({path.name})"))
             return
+        if damaged:
+            self.tell(Note("no checkpoint is whole: starting from the beginning", warning=True))
         run.position = Position(threads=torch.get_num_threads(), micro_batches=self.recipe.training.micro_batches)
 
     def finish(self, run: Run, why: str) -> Outcome:

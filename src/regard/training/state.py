@@ -2,7 +2,8 @@
 
 A checkpoint is a folder, step-000500, with state.safetensors and state.json, which holds the digest of the former. It
 is written under another name and moved into place when both are safe on disk: a kill at any moment leaves the one
-before. One that is damaged all the same is passed over, and said.
+before. One that is damaged all the same is passed over, and said. Those that an interruption caused go when the next
+planned one is there: which checkpoints are kept does not depend on interruptions.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -44,8 +45,14 @@ class Position:
     validated: int = 0  # the step of the last validation
 
 
-def save_state(folder: Path, position: Position, tensors: dict[str, Tensor], keep: int) -> Path:
-    """Write a checkpoint, then forget those before the last `keep`."""
+def save_state(
+    folder: Path,
+    position: Position,
+    tensors: dict[str, Tensor],
+    keep: int,
+    planned: Callable[[int], bool] = lambda step: True,
+) -> Path:
+    """Write a checkpoint, then forget those before the last `keep` whose steps are planned."""
     final = folder / f"{PREFIX}{position.step:06d}"
     beside = folder / f"{final.name}{PART}"
     try:
@@ -62,8 +69,11 @@ def save_state(folder: Path, position: Position, tensors: dict[str, Tensor], kee
             found=str(error),
             do="make room, then give the same command again: it goes on from the checkpoint before",
         ) from error
-    for old in checkpoints(folder)[keep:]:
-        shutil.rmtree(old, ignore_errors=True)
+    newer = 0
+    for path in checkpoints(folder):
+        if newer >= (keep if planned(step_of(path)) else 1):
+            shutil.rmtree(path, ignore_errors=True)
+        newer += planned(step_of(path))
     return final
 
 
@@ -72,6 +82,7 @@ def write_state(folder: Path, position: Position, tensors: dict[str, Tensor]) ->
     file = folder / "state.safetensors"
     save_file({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}, file)
     described = {"format": FORMAT, "digest": digest_of(file), **asdict(position)}
+    described["seal"] = seal_of(described)
     (folder / "state.json").write_text(json.dumps(described, indent=2) + "\n", encoding="utf-8")
     for path in (file, folder / "state.json", folder):
         sync(path)
@@ -91,16 +102,28 @@ def digest_of(path: Path) -> str:
         return hashlib.file_digest(file, "blake2b").hexdigest()[:32]
 
 
+def seal_of(described: dict[str, Any]) -> str:
+    """A digest of all that state.json says beside it."""
+    said = json.dumps({name: value for name, value in described.items() if name != "seal"}, sort_keys=True)
+    return hashlib.blake2b(said.encode()).hexdigest()[:32]
+
+
 def checkpoints(folder: Path) -> list[Path]:
     """Newest first."""
     names = [path for path in folder.glob(f"{PREFIX}*") if path.name.removeprefix(PREFIX).isdecimal()]
-    return sorted(names, key=lambda path: int(path.name.removeprefix(PREFIX)), reverse=True)
+    return sorted(names, key=step_of, reverse=True)
+
+
+def step_of(path: Path) -> int:
+    return int(path.name.removeprefix(PREFIX))
 
 
 def sweep(folder: Path) -> None:
-    """Remove what a kill left half written."""
+    """Remove what a kill left half written, here and in the run's folder above."""
     for path in folder.glob(f"{PREFIX}*{PART}"):
         shutil.rmtree(path, ignore_errors=True)
+    for path in folder.parent.glob(f".*{PART}"):
+        path.unlink(missing_ok=True)
 
 
 def read_state(path: Path) -> tuple[Position, dict[str, Tensor]]:
@@ -108,6 +131,8 @@ def read_state(path: Path) -> tuple[Position, dict[str, Tensor]]:
     try:
         described: dict[str, Any] = json.loads((path / "state.json").read_text(encoding="utf-8"))
         file = path / "state.safetensors"
+        if seal_of(described) != described["seal"]:
+            raise FileError(f"{path} is damaged", found="the seal of state.json is another", do="remove it")
         if digest_of(file) != described["digest"]:
             raise FileError(f"{path} is damaged", found="the digest of state.safetensors is another", do="remove it")
         known = {field.name for field in fields(Position)}

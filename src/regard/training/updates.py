@@ -17,7 +17,7 @@ from regard.training.gradients import Gradients, forget
 from regard.training.loss import Batch
 from regard.training.optimise import Average, optimizer_for, set_rate
 from regard.training.recipe import Training
-from regard.training.schedule import rate_at
+from regard.training.schedule import consistency_at, rate_at
 
 WARM = 2  # runs before a recording, in which libraries set themselves up
 
@@ -43,6 +43,7 @@ class Update:
 
     def __call__(self, fed: Fed, step: int) -> Tensor:
         """The loss before the update."""
+        self.gradients.weight.fill_(consistency_at(step, self.how))
         mine = part_of(fed, self.workers.rank, self.workers.count) if self.workers.count > 1 else fed
         loss = self.gradients(mine, fed.words)
         gradients = [weight.grad for weight in self.weights if weight.grad is not None]
@@ -79,8 +80,7 @@ class Replayed(Update):
         self.recordings: dict[tuple[Any, ...], Callable[[Batch], Tensor]] = {}
         self.pool: Any = None
         device = self.weights[0].device
-        self.words, self.taken = torch.ones((), device=device), torch.zeros((), device=device)
-        self.bad, self.row, self.total = (torch.zeros((), device=device) for _ in range(3))
+        self.taken, self.bad, self.row, self.total = (torch.zeros((), device=device) for _ in range(4))
 
     def __call__(self, fed: Fed, step: int) -> Tensor:
         shape = tuple((name, tuple(tensor.shape)) for name, tensor in fed.batch.items())
@@ -93,7 +93,8 @@ class Replayed(Update):
         if self.gradients.parts > 1:
             return super().__call__(fed, step)
         set_rate(self.optimizer, rate_at(step, self.how))
-        self.words.fill_(1.0 / max(fed.words, 1))
+        self.gradients.words.fill_(1.0 / max(fed.words, 1))
+        self.gradients.weight.fill_(consistency_at(step, self.how))
         if self.average is not None:
             self.taken.fill_(self.average.share(step))
         return self.recordings[shape](fed.batch)
@@ -103,7 +104,7 @@ class Replayed(Update):
 
     def record(self, example: Batch) -> Callable[[Batch], Tensor]:
         """Run it a few times beside the main stream, then once more for the record."""
-        inputs = {name: tensor.to(self.words.device) for name, tensor in example.items()}
+        inputs = {name: tensor.to(self.bad.device) for name, tensor in example.items()}
         self.warm(inputs)
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph, pool=self.pool):
@@ -126,7 +127,7 @@ class Replayed(Update):
         side.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(side):
             for _ in range(WARM):
-                self.gradients.one(inputs, self.words)
+                self.gradients.one(inputs)
             self.optimizer.found_inf = torch.ones_like(self.bad)  # type: ignore[attr-defined]
             self.optimizer.step()  # changes nothing, since something is not finite
             self.optimizer.found_inf = self.bad  # type: ignore[attr-defined]
@@ -135,7 +136,7 @@ class Replayed(Update):
     def whole(self, inputs: Batch) -> Tensor:
         """What `Update` does, decided on the GPU."""
         forget(self.model)
-        loss = self.gradients.one(inputs, self.words)
+        loss = self.gradients.one(inputs)
         gradients = [weight.grad for weight in self.weights if weight.grad is not None]
         norm = nn.utils.get_total_norm(gradients)
         self.bad.copy_((~torch.isfinite(loss + norm)).float())

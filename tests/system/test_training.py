@@ -1,0 +1,198 @@
+"""Raw text to a working model with one call, for every family: small, and well above chance."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+import regard
+from benchmarks import peers
+from regard.errors import InputError
+from regard.tasks import Classifier, Generator, Translator
+from regard.training.events import Validated
+from tests.training_cases import ENGLISH, FRENCH, STACK, TINY, Heard, go, numbers, settings, write_rows
+
+ROOT = Path(__file__).parents[2]
+LEARN = {
+    "model.dropout": 0.0, "training.smoothing": 0.0, "training.rate": 5e-3, "training.warmup": 20,
+    "training.batch_tokens": 1024, "training.validate_every": 100, "training.checkpoint_every": 1000,
+    "data.held": 30, "decoding.samples": 0,
+}  # fmt: skip
+WIDE = {"model.dim": 32, "model.heads": 4, "model.feedforward": 64}
+
+
+@pytest.fixture(autouse=True)
+def as_found() -> Iterator[None]:
+    """Training makes small numbers zero in its thread; other tests must not notice."""
+    yield
+    torch.set_flush_denormal(False)
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_rows(tmp_path_factory.mktemp("corpus") / "numbers.tsv", numbers(600))
+
+
+RECURRENT = {
+    "model.family": "recurrent", "model.dim": 32, "model.hidden": 64,
+    **{key: value for key, value in TINY.items() if not key.startswith("model.")},
+}  # fmt: skip
+TRANSLATORS: dict[str, tuple[dict[str, Any], ...]] = {
+    "transformer": (TINY, LEARN, WIDE, {"training.steps": 300}),
+    "transformer, two vocabularies": (TINY, LEARN, WIDE, {"training.steps": 300, "tokenizer.joint": False}),
+    "recurrent with attention": (RECURRENT, LEARN, {"training.steps": 250}),
+    "recurrent without": (RECURRENT, LEARN, {"model.attention": False, "training.steps": 400}),
+}
+
+
+@pytest.mark.parametrize("name", TRANSLATORS)
+def test_a_translator_learns_and_answers(name: str, corpus: Path, tmp_path: Path) -> None:
+    outcome = go(corpus, tmp_path / "model", *TRANSLATORS[name])
+    assert outcome.scores["valid"]["bleu"] > (60 if name != "recurrent without" else 30)
+    translator = regard.load(tmp_path / "model", "cpu")
+    assert isinstance(translator, Translator)
+    found = translator.translate([english for english, _ in numbers(20, seed=9, longest=4)])
+    right = [french for _, french in numbers(20, seed=9, longest=4)]
+    assert sum(one == two for one, two in zip(found, right, strict=True)) > (10 if name != "recurrent without" else 4)
+
+
+def sentences(count: int, seed: int = 0) -> list[str]:
+    """Numbers that count upwards: after the first word all others are certain."""
+    chance = random.Random(seed)
+    starts = [chance.randrange(10) for _ in range(count)]
+    return [" ".join(ENGLISH[(start + n) % 10] for n in range(6)) for start in starts]
+
+
+def test_a_language_model_learns_and_goes_on(tmp_path: Path) -> None:
+    text = write_rows(tmp_path / "text.txt", [[line] for line in sentences(400)])
+    how = {"training.steps": 150, "training.block": 32}
+    outcome = go(text, tmp_path / "model", STACK, LEARN, WIDE, how)
+    assert json.loads((tmp_path / "model" / "config.json").read_text())["family"] == "decoder"
+    generator = regard.load(tmp_path / "model", "cpu")
+    assert isinstance(generator, Generator)
+    assert outcome.scores["valid"]["perplexity"] < 3
+    said = generator.generate(["two three four"], tokens=12)[0]
+    assert said.text.startswith(("two three four five six", " five six")), said
+
+
+def test_a_model_learns_to_fill_in_words_and_a_classifier_goes_on_from_it(tmp_path: Path) -> None:
+    lines = sentences(400)
+    text = write_rows(tmp_path / "text.txt", [[line] for line in lines])
+    heard = Heard()
+    go(text, tmp_path / "mask", STACK, LEARN, WIDE, {"training.steps": 300}, task="mask", listener=heard)
+    assert heard.of(Validated)[-1].scores["accuracy"] > 60
+    filler = regard.load(tmp_path / "mask", "cpu")
+    assert isinstance(filler, Classifier)
+
+    marked = write_rows(tmp_path / "marked.tsv", [[line, "low" if line.split()[0] in ENGLISH[:5] else "high"]
+                                                  for line in lines])  # fmt: skip
+    start = {key: value for key, value in STACK.items() if not key.startswith(("model.", "tokenizer."))}
+    more = {"training.steps": 60, "start": str(tmp_path / "mask"), "model.dropout": 0.1}
+    outcome = go(marked, tmp_path / "class", start, {**LEARN, **more}, task="classify")
+    assert outcome.scores["valid"]["accuracy"] > 90
+    mask, classes = (load_file(tmp_path / name / "model.safetensors") for name in ("mask", "class"))
+    shared = [name for name in classes if name in mask and classes[name].shape == mask[name].shape]
+    assert len(shared) > len(classes) / 2
+    config = json.loads((tmp_path / "class" / "config.json").read_text())
+    assert (config["head"], config["labels"], config["dropout"]) == ("class", ["high", "low"], 0.1)
+    classifier = regard.load(tmp_path / "class", "cpu")
+    assert isinstance(classifier, Classifier)
+
+
+def test_a_classifier_learns_from_nothing(tmp_path: Path) -> None:
+    chance = random.Random(1)
+    rows = []
+    for _ in range(300):
+        words = [chance.choice(ENGLISH + FRENCH) for _ in range(4)]
+        rows.append([" ".join(words), "has seven" if "seven" in words or "sept" in words else "has none"])
+    text = write_rows(tmp_path / "text.tsv", rows)
+    outcome = go(text, tmp_path / "model", STACK, LEARN, WIDE, {"training.steps": 120})
+    assert json.loads((tmp_path / "model" / "config.json").read_text())["labels"] == ["has none", "has seven"]
+    assert outcome.scores["valid"]["accuracy"] > 85
+
+
+# Going on from a trained model
+
+
+@pytest.fixture(scope="module")
+def trained(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("trained") / "model"
+    go(corpus, folder, *TRANSLATORS["transformer"])
+    torch.set_flush_denormal(False)
+    return folder
+
+
+ONLY = {key: value for key, value in {**TINY, **LEARN}.items() if not key.startswith(("model.", "tokenizer."))}
+
+
+def test_training_goes_on_from_a_folder(corpus: Path, trained: Path, tmp_path: Path) -> None:
+    heard = Heard()
+    more = {"start": str(trained), "training.steps": 2, "training.validate_every": 1, "training.rate": 1e-6}
+    go(corpus, tmp_path / "model", ONLY, more, listener=heard)
+    assert heard.of(Validated)[0].scores["bleu"] > 60
+    assert (tmp_path / "model" / "tokenizer.json").read_bytes() == (trained / "tokenizer.json").read_bytes()
+    assert isinstance(regard.load(tmp_path / "model", "cpu"), Translator)
+
+
+def test_a_family_that_cannot_do_the_task_is_refused(trained: Path, tmp_path: Path) -> None:
+    text = write_rows(tmp_path / "text.txt", [[line] for line in sentences(60)])
+    with pytest.raises(InputError, match="cannot be trained to generate") as error:
+        go(text, tmp_path / "model", ONLY, {"start": str(trained)}, task="generate")
+    assert "transformer" in error.value.found
+
+
+def test_a_size_cannot_change_on_the_way(corpus: Path, trained: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"model.dim cannot change") as error:
+        go(corpus, tmp_path / "model", ONLY, {"start": str(trained), "model.dim": 64})
+    assert "64, there 32" in error.value.found
+
+
+def test_training_goes_on_from_folders_of_hugging_face(tmp_path: Path) -> None:
+    peers.save(peers.gpt2(n_positions=32), tmp_path / "gpt2", "gpt2")
+    peers.save(peers.bert("BertForMaskedLM", max_position_embeddings=64), tmp_path / "bert", "bert")
+    text = write_rows(tmp_path / "text.txt", [[line] for line in sentences(60)])
+    marked = write_rows(tmp_path / "marked.tsv", [[line, "ab"[n % 2]] for n, line in enumerate(sentences(60))])
+    short = {**ONLY, "training.steps": 2, "training.block": 16, "data.longest": 64}
+    go(text, tmp_path / "generate", short, {"start": str(tmp_path / "gpt2")}, task="generate")
+    go(marked, tmp_path / "classify", short, {"start": str(tmp_path / "bert")}, task="classify")
+    go(text, tmp_path / "mask", short, {"start": str(tmp_path / "bert")}, task="mask")
+    assert isinstance(regard.load(tmp_path / "generate", "cpu"), Generator)
+    assert isinstance(regard.load(tmp_path / "classify", "cpu"), Classifier)
+    assert isinstance(regard.load(tmp_path / "mask", "cpu"), Classifier)
+
+
+def test_a_translator_goes_on_from_hugging_face(corpus: Path, trained: Path, tmp_path: Path) -> None:
+    from regard.interop.huggingface import save_huggingface
+
+    save_huggingface(regard.load(trained, "cpu").model, tmp_path / "hf")
+    (tmp_path / "hf" / "tokenizer.json").write_bytes((trained / "tokenizer.json").read_bytes())
+    heard = Heard()
+    more = {"start": str(tmp_path / "hf"), "training.steps": 2, "training.validate_every": 1, "training.rate": 1e-6}
+    go(corpus, tmp_path / "model", ONLY, more, listener=heard)
+    assert heard.of(Validated)[0].scores["bleu"] > 60
+
+
+# Several processes
+
+
+def test_two_processes_give_the_weights_of_one(corpus: Path, tmp_path: Path) -> None:
+    how = {"model.dropout": 0.0, "training.epsilon": 1e-2, "training.steps": 8, "training.validate_every": 4}
+    go(corpus, tmp_path / "one", TINY, how)
+    words = [word for one in settings(TINY, how) for word in ("--set", one)]
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", "regard"]
+    command += ["train", str(corpus), "--out", str(tmp_path / "two"), "--device", "cpu", "--threads", "1", *words]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=ROOT, check=False)
+    assert done.returncode == 0, done.stderr
+    one, two = (load_file(tmp_path / name / "model.safetensors") for name in ("one", "two"))
+    assert one.keys() == two.keys()
+    for name in one:
+        torch.testing.assert_close(two[name], one[name], atol=1e-5, rtol=1e-4)
