@@ -31,7 +31,9 @@ def main() -> None:
         sys.exit(status)
     console.print(Rule("regard translate"))
     console.print(lectures())
-    console.print(f"{MODEL}/curves.html shows how it learned; {PAGE} the six steps of attention. Neither needs a network.")
+    console.print(
+        f"{MODEL}/curves.html shows how it learned; {PAGE} the six steps of attention. Neither needs a network."
+    )
 
 
 def lectures() -> Table:

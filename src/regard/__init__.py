@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from regard.errors import RegardError
     from regard.lens.worked import Report, Sheet, check, steps
     from regard.tasks import Classifier, Generator, Translator, load
+    from regard.training import train
 
 __version__ = "0.1.0"
 
@@ -33,6 +34,7 @@ __all__ = [
     "rollout",
     "steps",
     "tile",
+    "train",
 ]
 
 _ROOMS = {
@@ -40,6 +42,7 @@ _ROOMS = {
     "regard.errors": ("RegardError",),
     "regard.lens.worked": ("Report", "Sheet", "check", "steps"),
     "regard.tasks": ("Classifier", "Generator", "Translator", "load"),
+    "regard.training": ("train",),
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
 

@@ -6,7 +6,6 @@ import json
 import random
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,17 +23,10 @@ from tests.training_cases import ENGLISH, FRENCH, STACK, TINY, Heard, go, number
 ROOT = Path(__file__).parents[2]
 LEARN = {
     "model.dropout": 0.0, "training.smoothing": 0.0, "training.rate": 5e-3, "training.warmup": 20,
-    "training.batch_tokens": 1024, "training.validate_every": 100, "training.checkpoint_every": 1000,
-    "data.held": 30, "decoding.samples": 0,
+    "training.batch_tokens": 512, "training.validate_every": 75, "training.checkpoint_every": 1000,
+    "tokenizer.vocabulary": 400, "data.held": 30, "decoding.samples": 0,
 }  # fmt: skip
 WIDE = {"model.dim": 32, "model.heads": 4, "model.feedforward": 64}
-
-
-@pytest.fixture(autouse=True)
-def as_found() -> Iterator[None]:
-    """Training makes small numbers zero in its thread; other tests must not notice."""
-    yield
-    torch.set_flush_denormal(False)
 
 
 @pytest.fixture(scope="module")
@@ -42,34 +34,47 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_rows(tmp_path_factory.mktemp("corpus") / "numbers.tsv", numbers(600))
 
 
+@pytest.fixture(scope="module")
+def short(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_rows(tmp_path_factory.mktemp("short") / "numbers.tsv", numbers(100, longest=2))
+
+
 RECURRENT = {
-    "model.family": "recurrent", "model.dim": 32, "model.hidden": 64,
-    **{key: value for key, value in TINY.items() if not key.startswith("model.")},
+    **{key: value for key, value in TINY.items() if not key.startswith("model.")}, **LEARN,
+    "model.family": "recurrent", "model.dim": 128, "model.hidden": 32, "training.schedule": "constant",
+    "training.steps": 150, "training.batch_tokens": 128, "training.validate_every": 50,
 }  # fmt: skip
+PLAIN = {"model.attention": False, "model.dim": 64, "model.hidden": 64, "training.steps": 350}
+PLAIN |= {"training.schedule": "cosine"}
 TRANSLATORS: dict[str, tuple[dict[str, Any], ...]] = {
-    "transformer": (TINY, LEARN, WIDE, {"training.steps": 300}),
-    "transformer, two vocabularies": (TINY, LEARN, WIDE, {"training.steps": 300, "tokenizer.joint": False}),
-    "recurrent with attention": (RECURRENT, LEARN, {"training.steps": 250}),
-    "recurrent without": (RECURRENT, LEARN, {"model.attention": False, "training.steps": 400}),
+    "transformer": (TINY, LEARN, WIDE, {"training.steps": 150}),
+    "transformer, two vocabularies": (TINY, LEARN, WIDE, {"training.steps": 150, "tokenizer.joint": False}),
+    "recurrent with attention": (RECURRENT,),
+    "recurrent without": (RECURRENT, PLAIN),
 }
 
 
 @pytest.mark.parametrize("name", TRANSLATORS)
-def test_a_translator_learns_and_answers(name: str, corpus: Path, tmp_path: Path) -> None:
-    outcome = go(corpus, tmp_path / "model", *TRANSLATORS[name])
-    assert outcome.scores["valid"]["bleu"] > (60 if name != "recurrent without" else 30)
-    translator = regard.load(tmp_path / "model", "cpu")
+def test_a_translator_learns_and_answers(name: str, corpus: Path, short: Path, trained: Path, tmp_path: Path) -> None:
+    folder = trained if name == "transformer" else tmp_path
+    if name != "transformer":
+        go(short if "recurrent" in name else corpus, folder, *TRANSLATORS[name])
+    assert json.loads((folder / "run.json").read_text())["scores"]["valid"]["chrf"] > 60
+    translator = regard.load(folder, "cpu")
     assert isinstance(translator, Translator)
-    found = translator.translate([english for english, _ in numbers(20, seed=9, longest=4)])
-    right = [french for _, french in numbers(20, seed=9, longest=4)]
-    assert sum(one == two for one, two in zip(found, right, strict=True)) > (10 if name != "recurrent without" else 4)
+    asked = numbers(20, seed=9, longest=2)
+    found = translator.translate([english for english, _ in asked])
+    assert sum(one == french for one, (_, french) in zip(found, asked, strict=True)) > 10
 
 
 def sentences(count: int, seed: int = 0) -> list[str]:
-    """Numbers that count upwards: after the first word all others are certain."""
+    """Numbers in even steps: after the second word all others are certain."""
     chance = random.Random(seed)
-    starts = [chance.randrange(10) for _ in range(count)]
-    return [" ".join(ENGLISH[(start + n) % 10] for n in range(6)) for start in starts]
+    found = []
+    for _ in range(count):
+        start, step, length = chance.randrange(10), chance.choice((1, 2, 3)), chance.randint(4, 10)
+        found.append(" ".join(ENGLISH[(start + step * n) % 10] for n in range(length)))
+    return found
 
 
 def test_a_language_model_learns_and_goes_on(tmp_path: Path) -> None:
@@ -79,9 +84,8 @@ def test_a_language_model_learns_and_goes_on(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "model" / "config.json").read_text())["family"] == "decoder"
     generator = regard.load(tmp_path / "model", "cpu")
     assert isinstance(generator, Generator)
-    assert outcome.scores["valid"]["perplexity"] < 3
-    said = generator.generate(["two three four"], tokens=12)[0]
-    assert said.text.startswith(("two three four five six", " five six")), said
+    assert outcome.scores["valid"]["perplexity"] < 5
+    assert generator.generate("two three four", tokens=4).startswith("two three four five six")
 
 
 def test_a_model_learns_to_fill_in_words_and_a_classifier_goes_on_from_it(tmp_path: Path) -> None:
@@ -127,7 +131,6 @@ def test_a_classifier_learns_from_nothing(tmp_path: Path) -> None:
 def trained(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("trained") / "model"
     go(corpus, folder, *TRANSLATORS["transformer"])
-    torch.set_flush_denormal(False)
     return folder
 
 
@@ -138,7 +141,7 @@ def test_training_goes_on_from_a_folder(corpus: Path, trained: Path, tmp_path: P
     heard = Heard()
     more = {"start": str(trained), "training.steps": 2, "training.validate_every": 1, "training.rate": 1e-6}
     go(corpus, tmp_path / "model", ONLY, more, listener=heard)
-    assert heard.of(Validated)[0].scores["bleu"] > 60
+    assert heard.of(Validated)[0].scores["chrf"] > 60
     assert (tmp_path / "model" / "tokenizer.json").read_bytes() == (trained / "tokenizer.json").read_bytes()
     assert isinstance(regard.load(tmp_path / "model", "cpu"), Translator)
 
@@ -159,8 +162,10 @@ def test_a_size_cannot_change_on_the_way(corpus: Path, trained: Path, tmp_path: 
 def test_training_goes_on_from_folders_of_hugging_face(tmp_path: Path) -> None:
     peers.save(peers.gpt2(n_positions=32), tmp_path / "gpt2", "gpt2")
     peers.save(peers.bert("BertForMaskedLM", max_position_embeddings=64), tmp_path / "bert", "bert")
-    text = write_rows(tmp_path / "text.txt", [[line] for line in sentences(60)])
-    marked = write_rows(tmp_path / "marked.tsv", [[line, "ab"[n % 2]] for n, line in enumerate(sentences(60))])
+    chance = random.Random(0)
+    lines = [" ".join(f"w{chance.randrange(20)}" for _ in range(8)) for _ in range(60)]
+    text = write_rows(tmp_path / "text.txt", [[line] for line in lines])
+    marked = write_rows(tmp_path / "marked.tsv", [[line, "ab"[n % 2]] for n, line in enumerate(lines)])
     short = {**ONLY, "training.steps": 2, "training.block": 16, "data.longest": 64}
     go(text, tmp_path / "generate", short, {"start": str(tmp_path / "gpt2")}, task="generate")
     go(marked, tmp_path / "classify", short, {"start": str(tmp_path / "bert")}, task="classify")
@@ -178,7 +183,7 @@ def test_a_translator_goes_on_from_hugging_face(corpus: Path, trained: Path, tmp
     heard = Heard()
     more = {"start": str(tmp_path / "hf"), "training.steps": 2, "training.validate_every": 1, "training.rate": 1e-6}
     go(corpus, tmp_path / "model", ONLY, more, listener=heard)
-    assert heard.of(Validated)[0].scores["bleu"] > 60
+    assert heard.of(Validated)[0].scores["chrf"] > 60
 
 
 # Several processes

@@ -11,7 +11,7 @@ import regard
 
 NAMES = [
     "Classifier", "Generator", "RegardError", "Report", "Sheet", "Statistics", "Steps", "Translator", "attend", "check",
-    "load", "received", "rollout", "steps", "tile",
+    "load", "received", "rollout", "steps", "tile", "train",
 ]  # fmt: skip
 
 

@@ -38,6 +38,7 @@ def train(
     seed: int | None = typer.Option(None, help="Which random numbers to use."),
     threads: int | None = typer.Option(None, min=1, help="How many threads the CPU uses."),
     dry_run: bool = typer.Option(False, "--dry-run", help="Print the recipe and the sizes; train nothing."),
+    tensorboard: bool = typer.Option(False, "--tensorboard", help="Write FOLDER/tensorboard too (an extra)."),
     quiet: bool = typer.Option(False, "--quiet", help="No progress, only warnings."),
     json: bool = typer.Option(False, "--json", help="The outcome as JSON."),
 ) -> None:
@@ -49,7 +50,7 @@ def train(
     given, folder = check_arguments(what, out, json)
     how = {
         "data": data, "settings": settings or [], "task": task, "strict": strict, "device": device, "seed": seed,
-        "threads": threads,
+        "threads": threads, "tensorboard": tensorboard,
     }  # fmt: skip
     try:
         if dry_run:

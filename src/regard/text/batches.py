@@ -29,8 +29,8 @@ class Budget:
 
     tokens  rows times the longest row, at most
     step    lengths are rounded up to a multiple of it before rows are put together
-    fixed   every batch of one length has equally many rows, filled up with empty ones: few shapes, which a GPU can
-            replay as a recording
+    fixed   every batch of one length has equally many rows, filled up with some that are not asked for: few shapes,
+            which a GPU can replay as a recording
     """
 
     tokens: int
@@ -49,6 +49,11 @@ class Spec:
     numbers: Array
     rows: int
     length: int | None
+
+    @property
+    def filled(self) -> Array:
+        """The rows, said again until there are enough: padding alone would be a text that nobody ever trained on."""
+        return np.resize(self.numbers, self.rows)
 
 
 def plan(lengths: Array, budget: Budget, order: Array, chance: np.random.Generator) -> list[Spec]:
@@ -78,14 +83,14 @@ def epoch_order(sources: Array, weights: Sequence[float], chance: np.random.Gene
 
 def layout(store: Store, spec: Spec, pad: int, *, first: int | None = None) -> Tensor:
     """Some rows of a store as one tensor of ids, each with `first` before it if that is given."""
-    ids, lengths = store.rows(spec.numbers)
+    ids, lengths = store.rows(spec.filled)
     lead = 0 if first is None else 1
     width = int(lengths.max(initial=0)) if spec.length is None else spec.length
     table = np.full((spec.rows, width + lead), pad, dtype=np.int64)
     inside = np.arange(width)[None, :] < lengths[:, None]
-    table[: len(lengths), lead:][inside] = ids
+    table[:, lead:][inside] = ids
     if first is not None:
-        table[: len(lengths), 0] = first
+        table[:, 0] = first
     return torch.from_numpy(table)
 
 

@@ -14,6 +14,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from regard.errors import InputError
 from regard.text.store import Array, Store, ranges, starts_of
 from regard.text.tokenizer import Tokenizer
 
@@ -30,6 +31,10 @@ class Merges:
     @classmethod
     def of(cls, tokenizer: Tokenizer) -> Merges:
         model = json.loads(tokenizer.engine.to_str())["model"]
+        if model["type"] != "BPE" or tokenizer.engine.normalizer is not None:
+            raise InputError(
+                "subword_dropout needs a tokenizer that merges bytes", found=tokenizer.kind, do="subword_dropout = 0"
+            )
         pairs = (tuple(merge) if isinstance(merge, list) else tuple(merge.split(" ")) for merge in model["merges"])
         return cls({pair: rank for rank, pair in enumerate(pairs)}, model["vocab"])
 
@@ -62,6 +67,12 @@ class Sampled:
         ways = [merges.cut(word, dropout, chance) for word in words for _ in range(WAYS)]
         self.ways = Store.of([*ways, *([ends] * WAYS)])
         self.seed = seed
+
+    @property
+    def longest(self) -> int:
+        """The most ids that any text can have in any epoch."""
+        most = self.ways.lengths.reshape(-1, WAYS).max(1)
+        return int(per_row(most[self.words.ids], self.words).max(initial=0))
 
     def epoch(self, number: int) -> Store:
         """All texts, cut as this epoch has it."""

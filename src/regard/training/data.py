@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import islice
@@ -21,7 +22,7 @@ from regard.text.store import Array, Store, StoreWriter
 from regard.text.tokenizer import Tokenizer
 from regard.training.events import Listener, Note, Preparing
 from regard.training.recipe import Recipe
-from regard.training.sources import Rows, held_back
+from regard.training.sources import SPAN, Rows, lot
 
 CHUNK = 2000  # rows encoded at once
 SAMPLE = 1000  # rows compared to find swapped sides
@@ -60,6 +61,7 @@ class Preparation:
         checks = checks_for(recipe, strict)
         self.train = Rows(recipe.data.train, base, checks)
         self.valid = Rows(recipe.data.valid, base, checks) if recipe.data.valid else None
+        self.tests = Rows(list(recipe.data.test.values()), base, checks)
         self.report = Report()
 
     def check(self) -> None:
@@ -67,6 +69,7 @@ class Preparation:
         self.train.check()
         if self.valid is not None:
             self.valid.check()
+        self.tests.check()
 
     def fingerprint(self) -> dict[str, str]:
         return self.train.fingerprint() | ({} if self.valid is None else self.valid.fingerprint())
@@ -101,7 +104,8 @@ class Preparation:
             tokenizer = self.learn_tokenizer()
         tokenizer.save(self.folder / "tokenizer.json")
         if self.recipe.task == "classify":
-            labels = {label: n for n, label in enumerate(sorted({row.texts[1].strip() for row in self.train}))}
+            every = {row.texts[1].strip() for row in self.train} | {row[1].strip() for row in valid}
+            labels = {label: n for n, label in enumerate(sorted(every))}
         meta = self.encode(tokenizer, labels)
         self.tell_report(len(valid))
         text = json.dumps({**meta, "labels": list(labels), "report": self.report.to_dict()}, ensure_ascii=False)
@@ -121,19 +125,23 @@ class Preparation:
         return rows
 
     def split_off(self) -> list[tuple[str, ...]]:
-        """Single texts by their digest; of a running text its end."""
-        count = sum(1 for _ in self.progress(self.train, "counting"))
-        wanted = min(self.recipe.data.held, max(count // 10, 1))
+        """Single texts by lot, at least one and never all; of a running text its end, from a line with words on."""
+        count, least, most = 0, SPAN, 0
+        worded: deque[int] = deque(maxlen=self.recipe.data.held)
+        for row in self.progress(self.train, "counting"):
+            least, most = min(least, lot(row)), max(most, lot(row))
+            worded += [count] if row.texts[0] else []
+            count += 1
+        wanted = min(self.recipe.data.held, max(count // 10, 1), len(worded))
         if self.recipe.task == "generate":
-            last = count - wanted
-            held, rest = (lambda n, _: n >= last), (lambda n, _: n < last)
+            first = worded[-wanted] if wanted else count
+            self.train.wanted = lambda number, row: number >= first
+            rest: Callable[[int, Row], bool] = lambda number, row: number < first  # noqa: E731
         else:
-            held = held_back(wanted / max(count, 1))
-            rest = lambda number, row: not held(number, row)  # noqa: E731
-        self.train.wanted = held
-        rows = [row.texts for row in self.train] or [
-            row.texts for row in islice(self.train.__class__(self.train.values, self.train.base, self.train.checks), 1)
-        ]
+            limit = min(max(SPAN * wanted // count, least + 1), most)
+            self.train.wanted = lambda number, row: lot(row) < limit
+            rest = lambda number, row: lot(row) >= limit  # noqa: E731
+        rows = [row.texts for row in self.train]
         self.train.wanted = rest
         return rows
 

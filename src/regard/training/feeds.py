@@ -111,12 +111,11 @@ class Blocks:
 
     def build(self, spec: Spec) -> Fed:
         width = min(self.block, len(self.text) - 1)
-        places = self.shift + spec.numbers[:, None] * self.block + np.arange(width + 1)[None, :]
-        ids = torch.zeros(spec.rows, width + 1, dtype=torch.long)
-        ids[: len(places)] = torch.from_numpy(self.text[places].astype(np.int64))
+        places = self.shift + spec.filled[:, None] * self.block + np.arange(width + 1)[None, :]
+        ids = torch.from_numpy(self.text[places].astype(np.int64))
         truth = ids[:, 1:].clone()
-        truth[len(places) :] = IGNORED
-        words = len(places) * width
+        truth[len(spec.numbers) :] = IGNORED
+        words = len(spec.numbers) * width
         return Fed({"ids": ids[:, :-1].contiguous(), "truth": truth}, words, words)
 
 
@@ -164,7 +163,7 @@ class Labelled:
         ids = layout(self.text, spec, self.pad)
         truth = torch.full((spec.rows,), IGNORED)
         truth[: len(spec.numbers)] = torch.from_numpy(self.labels[spec.numbers])
-        return Fed({"ids": ids, "truth": truth}, len(spec.numbers), int((ids != self.pad).sum()))
+        return Fed({"ids": ids, "truth": truth}, len(spec.numbers), int(self.text.rows(spec.numbers)[1].sum()))
 
 
 def part_of(fed: Fed, number: int, parts: int) -> Fed:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -16,6 +17,9 @@ from regard.errors import FileError, InputError, UnknownNameError
 Task = Literal["translate", "generate", "mask", "classify"]
 TASKS: tuple[Task, ...] = ("translate", "generate", "mask", "classify")
 P = TypeVar("P", bound=BaseModel)
+
+
+Share = Annotated[float, Field(ge=0, lt=1)]
 
 
 class Part(BaseModel):
@@ -53,7 +57,7 @@ class Training(Part):
     schedule: Literal["cosine", "inverse-root", "linear", "constant"] = "cosine"
     warmup: int = Field(default=400, ge=0)
     floor: float = Field(default=0.0, ge=0, lt=1)  # what is left of the rate at the end, as a share of the peak
-    betas: tuple[float, float] = (0.9, 0.98)
+    betas: tuple[Share, Share] = (0.9, 0.98)
     epsilon: float = Field(default=1e-9, gt=0)
     weight_decay: float = Field(default=0.01, ge=0)
     clip: float = Field(default=1.0, ge=0)  # the longest gradient; 0: no limit
@@ -144,7 +148,7 @@ def part_at(path: Sequence[Any]) -> type[BaseModel]:
 
 def with_settings(data: dict[str, Any], settings: Sequence[str]) -> dict[str, Any]:
     """A recipe's data with some settings changed: "training.steps=500". Values are read as TOML, else as words."""
-    changed: dict[str, Any] = json.loads(json.dumps(data))
+    changed: dict[str, Any] = deepcopy(data)
     for setting in settings:
         key, equals, value = setting.partition("=")
         if not equals or not key.strip():
@@ -207,15 +211,22 @@ def to_toml(data: Mapping[str, Any]) -> str:
 
 
 def bare(key: str) -> str:
-    return key if key.replace("-", "").replace("_", "").isalnum() and key.isascii() else json.dumps(key)
+    return key if key.replace("-", "").replace("_", "").isalnum() and key.isascii() else quoted(key)
+
+
+def quoted(text: str) -> str:
+    """As JSON writes it, but for the one character that only TOML forbids."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def toml_value(value: Any) -> str:
-    """A value on one line; JSON's strings, numbers and booleans are TOML's too."""
+    """A value on one line; JSON's numbers and booleans are TOML's too."""
+    if isinstance(value, str):
+        return quoted(value)
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{bare(key)} = {toml_value(inner)}" for key, inner in value.items()) + "}"
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(map(toml_value, value)) + "]"
     if isinstance(value, float) and "e" in repr(value) and "." not in repr(value):
         return repr(value).replace("e", ".0e")
-    return repr(value) if isinstance(value, float) else json.dumps(value, ensure_ascii=False)
+    return repr(value) if isinstance(value, float) else json.dumps(value)

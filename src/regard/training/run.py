@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from regard.errors import FileError, InputError
 from regard.models import build, save_model
 from regard.models.checkpoint import Model, own_tensors
 from regard.tasks.loading import device_of
+from regard.training.boards import Board
 from regard.training.building import config_for, go_on_from, started, started_tokenizer
 from regard.training.data import Preparation, Prepared
 from regard.training.defaults import recipe_for
@@ -69,6 +71,7 @@ def train(
     seed: int | None = None,
     threads: int | None = None,
     dry_run: bool = False,
+    tensorboard: bool = False,
     listener: Listener = silent,
 ) -> Outcome:
     """Train a model in the folder `out`, or go on with the training that is there.
@@ -76,15 +79,29 @@ def train(
     `what` is the name of a recipe that comes with regard, a recipe file (.toml), or one or two files of text. Files
     named in a recipe are looked for in `data`. `settings` change single values: "training.steps=500". The same call
     again goes on where the last one stopped; when nothing is left to do it says so. `strict` makes every dropped row an
-    error. `threads` is how many the CPU uses; a resumed run uses those it began with.
+    error. `threads` is how many the CPU uses; a resumed run uses those it began with. `tensorboard` writes the curves
+    for it too, as they come.
     """
     base = Path("." if data is None else data)
     recipe = resolve(what, base, list(settings), task, seed)
+    if tensorboard and not dry_run:
+        listener = Board(Path(out), listener)
     asked = Asked(Path(out), base, strict, device_of(device), threads, listener)
     if dry_run:
         return rehearse(recipe, asked)
-    with Stopping() as stopping, joined(asked.device) as workers:
+    with as_before(), Stopping() as stopping, joined(asked.device) as workers:
         return Trainer(recipe, asked, workers, stopping).go()
+
+
+@contextmanager
+def as_before() -> Iterator[None]:
+    """How many threads there are, and what becomes of the smallest numbers, is the caller's again when it is over."""
+    threads = torch.get_num_threads()
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+        torch.set_flush_denormal(False)
 
 
 def resolve(
@@ -182,7 +199,7 @@ class Trainer:
         replayed = (
             how.replay and device.type == "cuda" and model.config.family != "recurrent" and self.workers.count == 1
         )
-        feed, held = feeds_for(self.recipe, prepared, model.config, fixed=replayed)
+        feed, held = feeds_for(self.recipe, prepared, model.config, fixed=replayed, tell=self.tell)
         objective = objective_for(self.recipe)
         objective = torch.compile(objective, dynamic=True) if how.compile else objective
         gradients = Gradients(model, objective, device, half)

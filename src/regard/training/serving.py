@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
+from regard.errors import InputError
 from regard.models.config import Config
 from regard.text.batches import Budget
 from regard.text.bpe import Paired, source_of, target_of
@@ -12,18 +15,49 @@ from regard.text.subwords import Sampled
 from regard.text.tokenizer import Tokenizer
 from regard.training.building import mask_id
 from regard.training.data import Prepared
+from regard.training.events import Listener, Note, silent
 from regard.training.feeds import Blocks, Column, Feed, Labelled, Masked, Pairs, Rows, in_order
 from regard.training.recipe import Recipe
 
 
-def feeds_for(recipe: Recipe, prepared: Prepared, config: Config, *, fixed: bool) -> tuple[Feed, Feed]:
+def feeds_for(
+    recipe: Recipe, prepared: Prepared, config: Config, *, fixed: bool, tell: Listener = silent
+) -> tuple[Feed, Feed]:
     """`fixed`: few shapes, for a device that replays them."""
+    prepared = readable(recipe, prepared, config, tell)
     how = recipe.training
     budget = Budget(how.batch_tokens, 8 if fixed else 4, fixed)
     rows = Rows(budget, how.seed, prepared.sources, prepared.weights)
     held = in_order(Rows(Budget(how.batch_tokens), how.seed))
     maker = {"translate": pairs, "generate": blocks, "mask": masked, "classify": labelled}[recipe.task]
     return maker(recipe, prepared, config, rows, None), maker(recipe, prepared, config, held, prepared.valid)
+
+
+def readable(recipe: Recipe, prepared: Prepared, config: Config, tell: Listener) -> Prepared:
+    """Where positions are learned, longer texts cannot be read: refused to train on, left out of the validation."""
+    if getattr(config, "positions", "") != "learned":
+        return prepared
+    most: int = config.max_length  # type: ignore[attr-defined]
+    stores = prepared.columns.values()
+    longest = max(int(store.lengths.max(initial=0)) for store in stores)
+    wanted = recipe.training.block if recipe.task == "generate" else longest
+    if wanted > most:
+        raise InputError(
+            f"the model has positions for {most} tokens",
+            found=f"training.block = {wanted}" if recipe.task == "generate" else f"a text of {wanted}",
+            do=f"training.block = {most}" if recipe.task == "generate" else f"data.longest = {most}",
+        )
+    if recipe.task == "generate":
+        return prepared
+    sides = (prepared.tokenizer, target_of(prepared.tokenizer))[: len(stores)]
+    columns = [side.encode([row[n] for row in prepared.valid]) for n, side in enumerate(sides)]
+    fit = [row for row, *ids in zip(prepared.valid, *columns, strict=True) if max(map(len, ids)) <= most]
+    if not fit:
+        raise InputError("no validation text is short enough", found=f"all have more than {most} tokens")
+    if len(fit) < len(prepared.valid):
+        tell(Note(f"{len(prepared.valid) - len(fit):,} validation texts have more than {most} tokens: "
+                  "left out while training", warning=True))  # fmt: skip
+    return replace(prepared, valid=fit)
 
 
 Texts = list[tuple[str, ...]] | None
@@ -44,6 +78,13 @@ def pairs(recipe: Recipe, prepared: Prepared, config: Config, rows: Rows, held: 
             )
             for n, side in enumerate(sides)
         ]
+        longest = max(column.longest for column in columns if isinstance(column, Sampled))
+        if getattr(config, "positions", "") == "learned" and longest > config.max_length:  # type: ignore[attr-defined]
+            raise InputError(
+                f"in other pieces, texts have more tokens than the model has positions: {config.max_length}",  # type: ignore[attr-defined]
+                found=f"up to {longest} with subword_dropout = {dropout}",
+                do=f"model.max_length = {longest}, or a smaller data.longest",
+            )
     return Pairs(rows, columns[0], columns[1], pad, start)
 
 

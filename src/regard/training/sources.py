@@ -10,6 +10,7 @@ from typing import Any
 
 from regard.errors import InputError
 from regard.text.corpora import Checks, Corpus, Report, Row, Source, digest
+from regard.text.corpora.checks import SEEN
 from regard.text.grammar import SETS, sentences
 
 GRAMMAR = "grammar:"
@@ -55,7 +56,9 @@ class Rows:
     def rows_of(self, source: str | Source) -> Iterator[Row]:
         if isinstance(source, str):
             for line, pair in enumerate(grammar_rows(source), 1):
-                if digest(pair[0]) not in self.unwanted:
+                if digest(pair[0]) in self.unwanted:
+                    merge(self.report, Report(dropped={SEEN: 1}, examples={SEEN: [f"{source}:{line} {pair[0]:.60}"]}))
+                else:
                     self.report.kept += 1
                     yield Row(pair, 0, source, line)
             return
@@ -94,14 +97,9 @@ def merge(into: Report, more: Report) -> None:
     into.notes += more.notes
 
 
-def held_back(share: float) -> Callable[[int, Row], bool]:
-    """Keep back about this share of the rows, by their text: the same text always falls on the same side."""
-    limit = int(share * SPAN)
-
-    def held(number: int, row: Row) -> bool:
-        return int.from_bytes(blake2b(row.texts[0].encode(), digest_size=8).digest(), "big") < limit
-
-    return held
+def lot(row: Row) -> int:
+    """A number below `SPAN` by the row's text: the same text draws the same."""
+    return int.from_bytes(digest(row.texts[0]), "big")
 
 
 def known_sets() -> tuple[str, ...]:

@@ -46,6 +46,9 @@ class Update:
         self.gradients.weight.fill_(consistency_at(step, self.how))
         mine = part_of(fed, self.workers.rank, self.workers.count) if self.workers.count > 1 else fed
         loss = self.gradients(mine, fed.words)
+        if self.workers.count > 1:  # who had no rows must still add up as many numbers as the others
+            for weight in self.weights:
+                weight.grad = torch.zeros_like(weight) if weight.grad is None else weight.grad
         gradients = [weight.grad for weight in self.weights if weight.grad is not None]
         self.workers.add_up([*gradients, loss])
         norm = nn.utils.get_total_norm(gradients)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from regard.errors import UnknownNameError
 from regard.models.checkpoint import Model
 from regard.tasks import Translator
 from regard.text.bpe import Paired, target_of
@@ -84,6 +85,8 @@ def chooser(recipe: Recipe) -> Callable[[Validated], float]:
     """The score by which one validation is better than another, larger is better."""
     default = {"translate": "bleu", "classify": "accuracy"}.get(recipe.task, "loss")
     name = default if recipe.training.select == "auto" else recipe.training.select
+    if name in ("bleu", "chrf") and recipe.task != "translate":
+        raise UnknownNameError(f"score of the task {recipe.task!r}:", name, ("auto", "loss", "accuracy", "end"))
     if name == "end":
         return lambda found: float(found.step)
     if name == "loss":

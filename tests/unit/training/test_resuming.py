@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -31,13 +31,6 @@ ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture(autouse=True)
-def as_found() -> Iterator[None]:
-    """Training makes small numbers zero in its thread; other tests must not notice."""
-    yield
-    torch.set_flush_denormal(False)
-
-
-@pytest.fixture(autouse=True)
 def every_step_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loop, "TOLD", 0.0)
 
@@ -51,9 +44,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def whole(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The run that nobody interrupted."""
     folder = tmp_path_factory.mktemp("whole") / "model"
-    before = torch.get_num_threads()
     assert go(corpus, folder, TINY, CHANCE).status == "finished"
-    torch.set_num_threads(before)
     return folder
 
 
@@ -101,6 +92,18 @@ def test_a_resumed_run_keeps_the_threads_it_began_with(corpus: Path, whole: Path
     regard.training.train(str(corpus), tmp_path, settings=settings(TINY, CHANCE), device="cpu", threads=2)
     assert json.loads((tmp_path / "run.json").read_text())["threads"] == 1
     same(tmp_path, whole)
+
+
+def test_training_leaves_threads_and_small_numbers_as_they_were(corpus: Path, tmp_path: Path) -> None:
+    torch.set_num_threads(2)
+    small = torch.tensor(1e-40)
+    go(corpus, tmp_path / "whole", TINY, {"training.steps": 1})
+    assert torch.get_num_threads() == 2
+    assert float(small * 0.5) > 0
+    with pytest.raises(Stop):
+        go(corpus, tmp_path / "broken", TINY, listener=Heard(at(Started)))
+    assert torch.get_num_threads() == 2
+    assert float(small * 0.5) > 0
 
 
 def test_workers_change_nothing_but_the_recipe(corpus: Path, whole: Path, tmp_path: Path) -> None:
@@ -277,10 +280,8 @@ DAMAGES = [cut_short, emptied, one_byte_other, undescribed, tensorless, another_
 def broken(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run that broke off with two checkpoints."""
     folder = tmp_path_factory.mktemp("broken") / "model"
-    before = torch.get_num_threads()
     with pytest.raises(Stop):
         go(corpus, folder, TINY, CHANCE, listener=Heard(at(Saved, step=6)))
-    torch.set_num_threads(before)
     return folder
 
 
@@ -441,9 +442,7 @@ def test_text_that_changed_is_refused_by_name(corpus: Path, broken: Path, tmp_pa
         go(other, folder, TINY, CHANCE)
 
 
-def test_the_same_text_under_another_name_is_accepted(
-    corpus: Path, broken: Path, whole: Path, tmp_path: Path
-) -> None:
+def test_the_same_text_under_another_name_is_accepted(corpus: Path, broken: Path, whole: Path, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(broken, tmp_path / "model"))
     moved = tmp_path / "elsewhere" / "numbers.tsv"
     moved.parent.mkdir()

@@ -113,6 +113,9 @@ def read_data(
     if limit is not None and limit < 1:
         raise InputError("limit must be at least 1", found=f"{limit}", do="leave it out to score everything")
     if any(name.startswith(GRAMMAR) for name in source.files):
+        name, _, count = source.files[0].removeprefix(GRAMMAR).partition(":")
+        if len(source.files) == 1 and count.isdecimal():  # as training names it: grammar:unseen:100
+            source, limit = Source((GRAMMAR + name,)), min(limit or int(count), int(count))
         check_grammar(source.files)
     return EvaluationData(source, base, limit)
 
