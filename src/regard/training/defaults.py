@@ -19,6 +19,7 @@ class Size(NamedTuple):
 
     rows: float
     preset: str
+    layers: int
     vocabulary: int
     steps: int
     tokens: int
@@ -26,15 +27,15 @@ class Size(NamedTuple):
 
 
 SIZES = (
-    Size(5_000, "tiny", 2_000, 1_500, 2_048, 2e-3),
-    Size(60_000, "tiny", 8_000, 8_000, 4_096, 2e-3),
-    Size(600_000, "small", 16_000, 30_000, 8_192, 1e-3),
-    Size(float("inf"), "base", 32_000, 100_000, 25_000, 7e-4),
+    Size(10_000, "tiny", 2, 2_000, 1_500, 1_024, 2e-3),
+    Size(60_000, "tiny", 4, 8_000, 8_000, 4_096, 2e-3),
+    Size(600_000, "small", 4, 16_000, 30_000, 8_192, 1e-3),
+    Size(float("inf"), "base", 6, 32_000, 100_000, 25_000, 7e-4),
 )
 STACKS: dict[str, dict[str, int]] = {
-    "tiny": {"dim": 128, "heads": 4, "feedforward": 512, "layers": 4},
-    "small": {"dim": 256, "heads": 4, "feedforward": 1024, "layers": 6},
-    "base": {"dim": 512, "heads": 8, "feedforward": 2048, "layers": 6},
+    "tiny": {"dim": 128, "heads": 4, "feedforward": 512},
+    "small": {"dim": 256, "heads": 4, "feedforward": 1024},
+    "base": {"dim": 512, "heads": 8, "feedforward": 2048},
 }
 
 
@@ -51,17 +52,27 @@ def recipe_for(files: Sequence[str], base: Path, task: str | None) -> dict[str, 
     size = next(size for size in SIZES if count <= size.rows)
     every = max(size.steps // 10, 50)
     training: dict[str, Any] = {
-        "steps": size.steps, "batch_tokens": size.tokens, "rate": size.rate, "warmup": size.steps // 10,
+        "steps": size.steps, "batch_tokens": size.tokens, "rate": size.rate, "warmup": size.steps // 8,
         "validate_every": every, "checkpoint_every": every, "average": "moving", "decay": 0.99, "patience": 5,
     }  # fmt: skip
+    if task != "translate":
+        training |= {"batch_tokens": max(size.tokens, 4096), "rate": size.rate / 2}
     return {
         "name": Path(files[0]).name.split(".")[0] or "run",
         "task": task,
         "data": {"train": [source], "held": max(20, min(1000, count // 20))},
         "tokenizer": {"vocabulary": size.vocabulary},
-        "model": {"preset": size.preset} if task == "translate" else dict(STACKS[size.preset]),
+        "model": model_for(task, size),
         "training": training,
     }
+
+
+def model_for(task: str, size: Size) -> dict[str, Any]:
+    """Few layers where there is little text: deeper ones would not begin to learn before it is over."""
+    if task != "translate":
+        return {**STACKS[size.preset], "layers": size.layers}
+    deep = {"encoder_layers": size.layers, "decoder_layers": size.layers}
+    return {"preset": size.preset, **deep, **({"dropout": 0.2} if size.layers == 2 else {})}
 
 
 def rows_in(source: Any, base: Path, task: str) -> int:
