@@ -81,7 +81,7 @@ def test_every_option_reaches_training(core: Core, tmp_path: Path) -> None:
     assert callable(listener)
     assert core.asked == {
         "what": ["a.en", "a.fr"], "out": tmp_path, "data": Path("d"), "settings": ["training.steps=5", "name=x"],
-        "task": "translate", "strict": True, "device": "cpu", "seed": 3, "threads": 2,
+        "task": "translate", "strict": True, "device": "cpu", "seed": 3, "threads": 2, "tensorboard": False,
     }  # fmt: skip
 
 
@@ -90,7 +90,7 @@ def test_what_is_left_out_is_as_training_has_it(core: Core, tmp_path: Path) -> N
     core.asked.pop("listener")
     assert core.asked == {
         "what": "multi30k-en-fr", "out": tmp_path, "data": None, "settings": [], "task": None, "strict": False,
-        "device": "auto", "seed": None, "threads": None,
+        "device": "auto", "seed": None, "threads": None, "tensorboard": False,
     }  # fmt: skip
 
 

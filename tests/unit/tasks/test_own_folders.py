@@ -46,7 +46,7 @@ def test_a_mask_is_one_token(tmp_path: Path) -> None:
 
 def test_a_token_the_model_never_saw_is_named(tmp_path: Path) -> None:
     made = engine()
-    made.add_special_tokens([AddedToken("[NEW]", special=True)])
+    made.add_tokens([AddedToken("[NEW]")])
     save_model(build(DecoderConfig(dim=16, heads=2, feedforward=16, layers=1, vocabulary=6, end=2)), tmp_path)
     made.save(str(tmp_path / "tokenizer.json"))
     with pytest.raises(InputError, match=r"id 6 in 'hello .NEW.'; the model knows 0 to 5"):
