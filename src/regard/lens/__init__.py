@@ -1,1 +1,1 @@
-"""What each head did: the worked sheet and its checking, and the drawing of both."""
+"""What each head did: watching any model and reading what was recorded, the worked sheet, and the drawing."""

@@ -1,0 +1,129 @@
+"""Hugging Face's attention interface: one function and one mask function of ours, registered once under one name."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from torch import Tensor, nn
+
+from regard.attention import attend
+from regard.attention.inputs import ScoreOptions
+from regard.errors import InputError
+from regard.lens.holding.call import Call, same_batch, with_mask
+from regard.lens.holding.grip import lead
+from regard.lens.holding.lazy import lazy_mask
+
+NAME = "regard"  # not "flash..." nor "a/b", which transformers takes for kernels to fetch
+BEFORE: dict[int, str | None] = {}  # id of a config that is switched to us -> the implementation it had
+
+
+def attention(
+    module: nn.Module,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Tensor | None = None,
+    *,
+    scaling: float | None = None,
+    dropout: float = 0.0,
+    is_causal: bool | None = None,
+    softcap: float | None = None,
+    position_bias: Tensor | None = None,
+    s_aux: Tensor | None = None,
+    **more: Any,
+) -> tuple[Tensor, Tensor | None]:
+    """What transformers calls instead of its own; a `sliding_window` stands in the mask already."""
+    refuse_strange(module, more)
+    config = getattr(module, "config", None)
+    before = BEFORE.get(id(config), "sdpa")
+    options: ScoreOptions = {"scale": None if scaling is None else float(scaling), "softcap": softcap or None}
+    if position_bias is not None and (position_bias.requires_grad or bool(position_bias.any())):
+        options["bias"] = position_bias[..., : key.shape[-2]]
+    if s_aux is not None:
+        options["sinks"] = s_aux.reshape(-1)
+    call = Call(query, same_batch(query, key), same_batch(query, value), options, told(before), float(dropout))
+    causal = getattr(module, "is_causal", True) if is_causal is None else is_causal
+    call = with_mask(call, attention_mask, bool(causal) and before != "eager")  # eager masks nothing by itself
+    output = lead(call, module)
+    wanted = before == "eager" and (more.get("output_attentions") or getattr(config, "output_attentions", False))
+    return output.transpose(1, 2).contiguous(), dense_weights(call, key.shape[-2]) if wanted else None
+
+
+def told(before: str | None) -> str:
+    return f"regard in place of {before}"
+
+
+def dense_weights(call: Call, keys: int) -> Tensor:
+    """All weights, for a caller who asked eager attention for them."""
+    _, steps = attend(call.query, call.key, call.value, **call.options, see="steps")
+    return nn.functional.pad(steps.weights, (0, keys - call.key.shape[-2])).to(call.query.dtype)
+
+
+def refuse_strange(module: nn.Module, more: dict[str, Any]) -> None:
+    """Arguments that would change the weights in a way `attend` does not know."""
+    for name in ("cache", "block_indices", "indices"):
+        if more.get(name) is not None:
+            raise InputError(
+                f"{type(module).__name__} asks for attention that cannot be held",
+                found=f"the argument {name!r} of {type(more[name]).__name__}",
+                do="leave out continuous batching (cache_implementation='paged') and sparse attention kernels",
+            )
+
+
+def register() -> None:
+    from transformers import AttentionInterface, AttentionMaskInterface
+
+    AttentionInterface.register(NAME, attention)
+    AttentionMaskInterface.register(NAME, lazy_mask)  # without this, masks would silently not arrive
+
+
+def is_huggingface(module: nn.Module) -> bool:
+    """Is this a model of transformers? Known without importing it."""
+    return any(kind.__module__ == "transformers.modeling_utils" for kind in type(module).__mro__)
+
+
+@contextmanager
+def switched(model: nn.Module) -> Iterator[None]:
+    """All models of transformers within this one on our implementation, and afterwards each on its own again."""
+    models: list[Any] = [part for part in model.modules() if is_huggingface(part)]
+    if not models:
+        yield
+        return
+    register()
+    configs = {id(config): config for part in models for config in family(part.config)}
+    before = {number: config._attn_implementation for number, config in configs.items()}
+    mine = {number: name for number, name in before.items() if number not in BEFORE}
+    BEFORE.update(mine)
+    try:
+        with quietly():  # of models that do not follow it, transformers would warn: we count instead
+            for part in models:
+                part.set_attn_implementation(NAME)
+        yield
+    finally:
+        for number, config in configs.items():
+            config._attn_implementation_internal = before[number]
+        for number in mine:
+            BEFORE.pop(number, None)
+
+
+def family(config: Any) -> Iterator[Any]:
+    """A config and all within it."""
+    yield config
+    for name in getattr(config, "sub_configs", {}):
+        part = getattr(config, name, None)
+        if part is not None:
+            yield from family(part)
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    logger = logging.getLogger("transformers.modeling_utils")
+    before = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)

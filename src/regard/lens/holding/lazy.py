@@ -1,0 +1,125 @@
+"""A mask that has not been drawn: to transformers a boolean tensor (batch, 1, queries, keys), in memory a few numbers.
+
+Their masks would be 10 GB at 100,000 tokens. Models hand masks on and look at their shape; the few that calculate with
+one get a true tensor at that moment, up to a stated size.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils._pytree import tree_map
+
+from regard.errors import InputError
+from regard.lens.holding.patterns import MaskFunction, Pattern, read_pattern
+
+LARGEST = 1 << 26  # cells of a mask worked out one by one: 64 MB
+
+
+@dataclass(frozen=True)
+class Order:
+    """All that transformers says when it asks for a mask."""
+
+    batch: int
+    queries: int
+    keys: int
+    query_offset: int
+    key_offset: int
+    function: MaskFunction
+    padding: Tensor | None = None  # (batch, positions), True = a token
+    vmap: bool = False
+    device: torch.device | str = "cpu"
+
+    @property
+    def offset(self) -> int:
+        """Query i stands at position i + offset among these keys."""
+        return self.query_offset - self.key_offset
+
+    def pattern(self) -> Pattern:
+        return read_pattern(self.function, self.key_offset + self.keys)
+
+    def drawn(self) -> Tensor:
+        """The mask, cell by cell, as transformers draws it for SDPA."""
+        from transformers.masking_utils import sdpa_mask
+
+        cells = self.batch * self.queries * self.keys
+        if cells > LARGEST:
+            raise InputError(
+                "this mask has no compact form, and is too large to be worked out cell by cell",
+                found=f"{', '.join(self.pattern().strange) or 'a model that calculates with its mask'}, "
+                f"{self.batch} x {self.queries:,} x {self.keys:,} cells; at most {LARGEST:,}",
+                do="give the model a shorter text, or fewer texts at once",
+            )
+        mask = sdpa_mask(
+            batch_size=self.batch, q_length=self.queries, kv_length=self.keys, q_offset=self.query_offset,
+            kv_offset=self.key_offset, mask_function=self.function, attention_mask=self.padding,
+            allow_is_causal_skip=False, allow_is_bidirectional_skip=False, use_vmap=self.vmap, device=self.device,
+        )  # fmt: skip
+        assert mask is not None
+        return mask
+
+    def padded(self) -> Tensor | None:
+        """Which keys are tokens, (batch, 1, 1, keys); None when all are."""
+        shown: Tensor | None = None
+        for padding in (*self.pattern().paddings, *([] if self.padding is None else [self.padding])):
+            part = padding[:, self.key_offset : self.key_offset + self.keys].to(device=self.device, dtype=torch.bool)
+            part = torch.nn.functional.pad(part, (0, self.keys - part.shape[-1]))  # what is not there yet is no token
+            shown = part if shown is None else shown & part
+        return None if shown is None or bool(shown.all()) else shown[:, None, None]
+
+
+class LazyMask(Tensor):
+    """A tensor without storage that knows its order, and draws itself when someone calculates with it."""
+
+    order: Order
+
+    @staticmethod
+    def __new__(cls, order: Order) -> LazyMask:
+        shape = (order.batch, 1, order.queries, order.keys)
+        mask: LazyMask = Tensor._make_wrapper_subclass(cls, shape, dtype=torch.bool, device=torch.device(order.device))
+        mask.order = order
+        return mask
+
+    __torch_function__ = torch._C._disabled_torch_function_impl  # type: ignore[assignment]
+
+    @classmethod
+    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:  # type: ignore[override]
+        if func in (torch.ops.aten.detach.default, torch.ops.aten.alias.default):
+            return cls(args[0].order)
+        return func(*tree_map(draw, args), **tree_map(draw, kwargs or {}))
+
+    def __repr__(self) -> str:  # type: ignore[override]
+        return f"LazyMask{tuple(self.shape)}"
+
+
+def draw(thing: Any) -> Any:
+    return thing.order.drawn() if isinstance(thing, LazyMask) else thing
+
+
+def lazy_mask(
+    batch_size: int,
+    q_length: int,
+    kv_length: int,
+    q_offset: int | Tensor = 0,
+    kv_offset: int | Tensor = 0,
+    mask_function: MaskFunction | None = None,
+    attention_mask: Tensor | None = None,
+    use_vmap: bool = False,
+    device: torch.device | str = "cpu",
+    **kwargs: Any,
+) -> Tensor:
+    """What we register as transformers' mask function: it draws nothing."""
+    if isinstance(attention_mask, LazyMask):
+        return attention_mask
+    if mask_function is None:
+        from transformers.masking_utils import causal_mask_function as mask_function
+    assert mask_function is not None
+    return LazyMask(
+        Order(
+            batch_size, q_length, kv_length, int(q_offset), int(kv_offset),
+            mask_function, attention_mask, use_vmap, device,
+        )
+    )  # fmt: skip

@@ -1,0 +1,175 @@
+"""The rows of single attention calls, in the order they came: what a map is joined from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from regard.lens.badge import Badge, measure, sampled, together
+from regard.lens.keeping import Keep
+from regard.lens.maps import Map
+from regard.lens.terms import Terms, compact
+
+if TYPE_CHECKING:
+    from regard.lens.capture import Seen
+
+
+@dataclass
+class Part:
+    """One call. Positions count from the start of the text, also where a cache has dropped its beginning."""
+
+    map: Map  # its terms are over the keys first..stop; its keys only those that no earlier part has
+    first: int
+    stop: int
+    fresh: int  # the position of the first key that is kept here
+    turn: int = 0  # of the entry
+    same_mask: bool = False  # the next part's mask begins with this one's, which is not kept
+    same_bias: bool = False  # the next part's bias is this one's for one distance more
+
+    @property
+    def rows(self) -> int:
+        return self.map.queries
+
+    @property
+    def position(self) -> int:
+        """Of the first query."""
+        return self.first + self.map.terms.offset
+
+    @property
+    def texts(self) -> int:
+        return len(self.map.query)
+
+
+def part_of(seen: Seen, keep: Keep) -> Part:
+    """What is needed of one call, still on its device and with all its keys."""
+    total, served = seen.query.shape[1], seen.key.shape[1]
+    heads = keep.heads_of(seen.site, total)
+    query, key, value, output = (x.detach() for x in (seen.query, seen.key, seen.value, seen.output))
+    terms = compact(seen.site, query, key, seen.options)
+    if keep.heads is not None:
+        theirs = [head // (total // served) for head in heads]
+        query, output, key, value = query[:, heads], output[:, heads], key[:, theirs], value[:, theirs]
+        terms = terms.pick(slice(None), list(heads))
+    ahead = terms.offset + query.shape[2]
+    if terms.bound[1] == 0 and 0 < ahead < key.shape[2]:  # a cache with room to spare: nobody looks at the rest
+        key, value, terms = key[:, :, :ahead], value[:, :, :ahead], terms.trim(ahead, query.shape[2])
+    if keep.dtype is not None:
+        query, key = query.to(keep.dtype), key.to(keep.dtype)
+    norms = value.float().norm(dim=-1) if keep.values else None
+    bare = Map(query, key, query.new_zeros(query.shape[:-1]), terms, heads, norms)
+    whole = replace(bare, lse=bare.log_sums())
+    whole = replace(whole, badge=judged(whole, value, output, seen))
+    return Part(whole, seen.first_key, seen.first_key + key.shape[2], seen.first_key)
+
+
+def judged(whole: Map, value: Tensor, output: Tensor, seen: Seen) -> Badge:
+    """What the sampled rows say."""
+    told = Badge(
+        seen.implementation, str(seen.query.dtype).removeprefix("torch."), whole.terms.sees,
+        sinks=whole.terms.sinks is not None, dropout=seen.dropout > 0,
+    )  # fmt: skip
+    if told.dropout or not whole.queries:
+        return told
+    columns = slice(0, whole.keys)
+    found = []
+    for row in sampled(whole.queries):
+        rows = slice(row, row + 1)
+        options = whole.options(rows, columns)
+        found.append(
+            measure(whole.query[:, :, rows], whole.key, whole.lse[..., rows], options, value, output[:, :, rows])
+        )
+    all_of = together(found)
+    return replace(told, rows=all_of.rows, row_sum=all_of.row_sum, difference=all_of.difference, size=all_of.size)
+
+
+@dataclass
+class Track:
+    """The parts of one site within one entry."""
+
+    parts: list[Part] = field(default_factory=list)
+
+    def add(self, part: Part, keep: Keep) -> None:
+        """Join it to those before; what does not go on from them takes their place."""
+        fresh = self.known_up_to(part) if self.parts else part.first
+        if fresh is None:
+            self.parts.clear()
+            fresh = part.first
+        if self.parts:
+            self.forget(self.parts[-1], part)
+        mine, new = part.map, slice(fresh - part.first, None)
+        kept = replace(
+            mine,
+            query=keep.store(mine.query), key=keep.store(mine.key[:, :, new]), lse=keep.store(mine.lse),
+            terms=mine.terms.stored(keep.store),
+            norms=None if mine.norms is None else keep.store(mine.norms[:, :, new]),
+        )  # fmt: skip
+        self.parts.append(Part(kept, part.first, part.stop, fresh, part.turn))
+
+    def known_up_to(self, part: Part) -> int | None:
+        """Up to which position the keys are here already; None: this part does not go on from the last."""
+        last = self.parts[-1]
+        if part.map.heads != last.map.heads:
+            return None
+        if part.position == last.stop and part.stop == last.stop + part.rows:
+            return last.stop  # a cache has grown by the newest tokens
+        if (part.first, part.stop) != (last.first, last.stop) or part.map.terms.causal:
+            return None
+        whole = next(one for one in reversed(self.parts) if one.fresh == one.first)
+        known, given = whole.map.key, part.map.key.to(whole.map.key.device)
+        if known.shape == given.shape:
+            return part.stop if torch.equal(known, given) else None
+        times = len(given) // len(known)
+        spread = times > 0 and torch.equal(known.repeat_interleave(times, 0), given)
+        return part.first if spread else None  # beams: each text several times over
+
+    @staticmethod
+    def forget(last: Part, part: Part) -> None:
+        """Let go of masks and biases that the new part tells again, so that N steps do not keep N x N numbers."""
+        old, new = last.map.terms, part.map.terms
+        keys = last.stop - last.first
+        if old.mask is not None and new.mask is not None and last.first == part.first and key_only(old, keys):
+            begins = new.mask[..., :keys].to(old.mask.device)
+            last.same_mask = key_only(new, part.stop - part.first) and torch.equal(old.mask, begins)
+        if old.bias is not None and new.bias is not None and part.stop > last.stop and new.bias.shape[2] == 1:
+            moved = new.bias[..., part.rows : part.rows + keys].to(old.bias.device)
+            last.same_bias = part.rows == 1 and last.rows == 1 and torch.equal(old.bias, moved)
+        terms = replace(old, mask=None if last.same_mask else old.mask, bias=None if last.same_bias else old.bias)
+        last.map = replace(last.map, terms=terms)
+
+
+def key_only(terms: Terms, keys: int) -> bool:
+    """Is the mask one row of keys, the same for all queries?"""
+    return terms.mask is not None and terms.mask.shape[2] == 1 and terms.mask.shape[3] == keys
+
+
+def taken(tensor: Tensor, rows: Tensor, absent: float = 0.0) -> Tensor:
+    """These rows of the batch, in this order."""
+    picked = tensor[rows.clamp(min=0).to(tensor.device)]
+    if bool((rows < 0).any()):
+        picked[(rows < 0).to(tensor.device)] = absent
+    return picked
+
+
+@dataclass(frozen=True)
+class Joint:
+    """What a map joined from parts measures."""
+
+    texts: int
+    rows: int
+    keys: int
+    base: int  # the position in the text of the first key
+    offset: int
+    grows: bool  # with a cache; else all parts look at the same keys, as at another text
+
+    @classmethod
+    def of(cls, parts: list[Part], path: Tensor, keys: int) -> Joint:
+        base, rows = min(part.first for part in parts), sum(part.rows for part in parts)
+        grows = len({(part.first, part.stop) for part in parts}) > 1
+        return cls(len(path), rows, keys, base, parts[0].position - base if grows else keys - rows, grows)
+
+    def place(self, part: Part) -> slice:
+        """Where the keys of a part stand among all."""
+        return slice(part.first - self.base, part.stop - self.base)

@@ -1,0 +1,128 @@
+"""A recording: what every head did in every call, readable when the model is long gone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import update_wrapper
+from pathlib import Path
+from typing import Concatenate, ParamSpec, TypeVar
+
+from regard.attention.scores import blocks
+from regard.attention.tiles import Axis, Extent
+from regard.errors import InputError
+from regard.lens.badge import Badge
+from regard.lens.call import Call
+from regard.lens.capture import Recorder
+from regard.lens.files import read_calls, write_calls
+from regard.lens.heads import Heads, Tally, write_csv
+from regard.lens.words import Token
+
+P = ParamSpec("P")
+R = TypeVar("R")
+ROWS = 256  # written at a time
+
+
+def of_the_last(method: Callable[Concatenate[Call, P], R]) -> Callable[Concatenate[Recording, P], R]:
+    """Ask the last call."""
+
+    def ask(recording: Recording, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        return method(recording.last, *args, **kwargs)
+
+    return update_wrapper(ask, method)
+
+
+class Recording:
+    """Every forward is one of `calls`, a generation too; what is asked of the recording itself is about the last."""
+
+    def __init__(self, recorder: Recorder | None = None, calls: Sequence[Call] = ()) -> None:
+        self.recorder, self.loaded = recorder, list(calls)
+
+    @property
+    def calls(self) -> list[Call]:
+        """In the order they were made."""
+        entries = [] if self.recorder is None else self.recorder.entries
+        return [*self.loaded, *(entry.done() for entry in entries if entry.tracks)]
+
+    @property
+    def last(self) -> Call:
+        calls = self.calls
+        if not calls:
+            raise InputError(
+                "nothing was recorded", found="no call of the model", do="run the model inside the with block"
+            )
+        return calls[-1]
+
+    @property
+    def sites(self) -> list[str]:
+        """The names of the attention layers, in the order they were called."""
+        return self.last.sites
+
+    @property
+    def tokens(self) -> list[Token]:
+        """Of the first text: strings with a tokenizer, else ids. Where there are two texts, the source's."""
+        return self.last.tokens
+
+    @property
+    def target_tokens(self) -> list[Token]:
+        """What the decoder read, where there are two texts."""
+        return self.last.target_tokens
+
+    @property
+    def badge(self) -> Badge:
+        """The truth about the last call."""
+        return self.last.badge
+
+    weights = of_the_last(Call.weights)
+    row = of_the_last(Call.row)
+    tile = of_the_last(Call.tile)
+    labels = of_the_last(Call.labels)
+    statistics = of_the_last(Call.statistics)
+    received = of_the_last(Call.received)
+    rollout = of_the_last(Call.rollout)
+
+    def heads(self) -> Heads:
+        """A line for every head, averaged over all calls."""
+        tally = Tally()
+        for call in self.calls:
+            tally.add(call)
+        return tally.table()
+
+    def follow(self, texts: Sequence[Sequence[int]], roots: Sequence[int] | None = None, call: int = -1) -> None:
+        """Put the beams of a search in order: row b of the batch becomes `texts[b]`, the ids that were said.
+
+        `roots` says in which row of the prompt each text began; by default text b began in row b.
+        """
+        entries = [] if self.recorder is None else [entry for entry in self.recorder.entries if entry.tracks]
+        if not -len(entries) <= call < len(entries):
+            raise InputError("there is no such call to put in order", found=f"{call}, of {len(entries)}")
+        entries[call].follow(texts, roots)
+
+    def save(self, path: str | Path) -> None:
+        """Write all calls as one `.regard` file, whole or not at all."""
+        write_calls(self.calls, Path(path))
+
+    @classmethod
+    def load(cls, path: str | Path) -> Recording:
+        """What `save` wrote."""
+        return cls(calls=read_calls(Path(path)))
+
+    def to_csv(
+        self, path: str | Path, site: str, head: int, rows: Extent | None = None, columns: Extent | None = None,
+        batch: int = 0,
+    ) -> None:  # fmt: skip
+        """One head's weights as a table, the tokens beside and above it."""
+        write_csv(path, table(self.last, site, head, rows, columns, batch))
+
+
+def table(
+    call: Call, site: str, head: int, rows: Extent | None, columns: Extent | None, batch: int
+) -> Iterator[list[object]]:
+    """Line by line; no more than some rows exist at a time."""
+    high, wide = call.extent(site, batch)
+    down, across = Axis.read("rows", rows, high, 1), Axis.read("columns", columns, wide, 1)
+    beside, above = call.labels(site, batch)
+    yield ["", *above[across.start : across.stop]]
+    for part in blocks(slice(down.start, down.stop), ROWS):
+        weights = call.weights(site, head, (part.start, part.stop), (across.start, across.stop), batch)
+        for token, line in zip(beside[part], weights.tolist(), strict=True):
+            yield [token, *line]
