@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from regard.attention import Statistics, Steps, attend, received, rollout, tile
     from regard.errors import RegardError
+    from regard.lens.recording import Recording
+    from regard.lens.watch import watch
     from regard.lens.worked import Report, Sheet, check, steps
     from regard.tasks import Classifier, Generator, Translator, load
     from regard.training import train
@@ -21,6 +23,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Classifier",
     "Generator",
+    "Recording",
     "RegardError",
     "Report",
     "Sheet",
@@ -35,11 +38,14 @@ __all__ = [
     "steps",
     "tile",
     "train",
+    "watch",
 ]
 
 _ROOMS = {
     "regard.attention": ("Statistics", "Steps", "attend", "received", "rollout", "tile"),
     "regard.errors": ("RegardError",),
+    "regard.lens.recording": ("Recording",),
+    "regard.lens.watch": ("watch",),
     "regard.lens.worked": ("Report", "Sheet", "check", "steps"),
     "regard.tasks": ("Classifier", "Generator", "Translator", "load"),
     "regard.training": ("train",),

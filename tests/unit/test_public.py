@@ -10,8 +10,8 @@ import pytest
 import regard
 
 NAMES = [
-    "Classifier", "Generator", "RegardError", "Report", "Sheet", "Statistics", "Steps", "Translator", "attend", "check",
-    "load", "received", "rollout", "steps", "tile", "train",
+    "Classifier", "Generator", "Recording", "RegardError", "Report", "Sheet", "Statistics", "Steps", "Translator",
+    "attend", "check", "load", "received", "rollout", "steps", "tile", "train", "watch",
 ]  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -16,7 +16,6 @@ from regard.errors import FileError, InputError, UnknownNameError
 
 Task = Literal["translate", "generate", "mask", "classify"]
 TASKS: tuple[Task, ...] = ("translate", "generate", "mask", "classify")
-P = TypeVar("P", bound=BaseModel)
 
 
 Share = Annotated[float, Field(ge=0, lt=1)]

@@ -11,7 +11,7 @@ from typing import Any
 from regard.errors import InputError
 from regard.text.corpora import Checks, Corpus, Report, Row, Source, digest
 from regard.text.corpora.checks import SEEN
-from regard.text.grammar import SETS, sentences
+from regard.text.grammar import sentences
 
 GRAMMAR = "grammar:"
 SPAN = 1 << 64
@@ -100,7 +100,3 @@ def merge(into: Report, more: Report) -> None:
 def lot(row: Row) -> int:
     """A number below `SPAN` by the row's text: the same text draws the same."""
     return int.from_bytes(digest(row.texts[0]), "big")
-
-
-def known_sets() -> tuple[str, ...]:
-    return tuple(f"{GRAMMAR}{name}" for name in SETS)
