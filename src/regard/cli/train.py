@@ -126,9 +126,11 @@ def next_command(folder: Path, source: str) -> str:
     from regard.models.checkpoint import read_settings
 
     try:
-        verb = VERBS.get(str(read_settings(folder).get("family")), "info")
+        settings = read_settings(folder)
     except FileError:
-        verb = "info"
+        settings = {}
+    verb = VERBS.get(str(settings.get("family")), "info")
+    source = "Hello, [MASK]." if settings.get("head") == "mask" else source
     place, text = shlex.quote(str(folder)), shlex.quote(plain(source) if 0 < len(source) <= LINE else "Hello.")
     if verb == "translate":
         return f"echo {text} | regard translate {place}"

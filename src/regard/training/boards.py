@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from regard.errors import InputError
 from regard.training.events import Event, Listener, Stepped, Validated
@@ -14,13 +16,17 @@ class Board:
 
     def __init__(self, folder: Path, listener: Listener) -> None:
         try:
-            writers = importlib.import_module("torch.utils.tensorboard")
+            self.writers = importlib.import_module("torch.utils.tensorboard")
         except ImportError as error:
             raise InputError(
                 "TensorBoard is not installed", found=str(error), do='pip install "regard[plots]"'
             ) from error
-        self.writer = writers.SummaryWriter(str(folder / "tensorboard"))
-        self.listener = listener
+        self.folder, self.listener = folder, listener
+
+    @cached_property
+    def writer(self) -> Any:
+        """Made when there is something to write: a run that is refused leaves nothing behind."""
+        return self.writers.SummaryWriter(str(self.folder / "tensorboard"))
 
     def __call__(self, event: Event) -> None:
         if isinstance(event, Stepped):

@@ -23,6 +23,7 @@ from regard.text.tokenizer import Tokenizer
 from regard.training.events import Listener, Note, Preparing
 from regard.training.recipe import Recipe
 from regard.training.sources import SPAN, Rows, lot
+from regard.training.state import sync
 
 CHUNK = 2000  # rows encoded at once
 SAMPLE = 1000  # rows compared to find swapped sides
@@ -78,7 +79,7 @@ class Preparation:
         """Prepare, or open what an earlier start prepared, if it is all there."""
         try:
             return self.open()
-        except (OSError, ValueError, KeyError, FileError):
+        except (OSError, EOFError, ValueError, KeyError, FileError):
             shutil.rmtree(self.place, ignore_errors=True)
         try:
             self.place.mkdir(parents=True)
@@ -108,7 +109,12 @@ class Preparation:
             labels = {label: n for n, label in enumerate(sorted(every))}
         meta = self.encode(tokenizer, labels)
         self.tell_report(len(valid))
-        text = json.dumps({**meta, "labels": list(labels), "report": self.report.to_dict()}, ensure_ascii=False)
+        sizes = {"rows": self.report.kept, "valid": len(valid)}
+        text = json.dumps(
+            {**meta, **sizes, "labels": list(labels), "report": self.report.to_dict()}, ensure_ascii=False
+        )
+        for path in self.place.iterdir():  # meta.json says that they are whole
+            sync(path)
         replace_file(self.place / "meta.json", lambda path: path.write_text(text, encoding="utf-8"))
 
     def hold_back(self) -> list[tuple[str, ...]]:
@@ -237,7 +243,7 @@ class Preparation:
 
     def open(self) -> Prepared:
         meta = json.loads((self.place / "meta.json").read_text(encoding="utf-8"))
-        return Prepared(
+        found = Prepared(
             tokenizer=read_tokenizer(self.folder, masked=self.recipe.task == "mask"),
             columns={name: Store.open(self.place / file) for name, file in meta["files"].items()},
             valid=read_lines(self.place / "valid.jsonl"),
@@ -247,6 +253,12 @@ class Preparation:
             classes=np.load(self.place / "classes.npy"),
             texts=read_lines(self.place / "texts.jsonl"),
         )
+        sizes = {len(found.sources), *map(len, found.columns.values())}
+        sizes |= {len(found.classes)} if self.recipe.task == "classify" else set()
+        sizes |= {len(found.texts)} if self.recipe.training.subword_dropout else set()
+        if sizes != {meta["rows"]} or len(found.valid) != meta["valid"]:
+            raise FileError(f"{self.place} is not whole", found=f"{sorted(sizes)} rows, {len(found.valid)} to validate")
+        return found
 
 
 def same_way(valid: list[tuple[str, ...]], train: list[tuple[str, ...]]) -> bool:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from regard.errors import InputError, UnknownNameError
-from regard.text.corpora import Checks, guess_kind
+from regard.text.corpora import Checks, guess_kind, suits_two_fields
 from regard.training.recipe import TASKS
 from regard.training.sources import Rows, is_grammar
 
@@ -45,6 +45,13 @@ def recipe_for(files: Sequence[str], base: Path, task: str | None) -> dict[str, 
         raise InputError("training reads one file, or two that are line-aligned", found=", ".join(files))
     if task is not None and task not in TASKS:
         raise UnknownNameError("task", task, TASKS)
+    if len(files) == 2 and not any(map(is_grammar, files)) and all(suits_two_fields(file, base) for file in files):
+        raise InputError(
+            "two files are read as two sides, line by line, and these have two columns each",
+            found=" and ".join(files),
+            do='a glob in quotes reads one after the other ("part*.tsv"), and so does a recipe: data.train = '
+            + f"[{', '.join(map(repr, files))}]",
+        )
     grammar = is_grammar(files[0])
     task = task or ("translate" if grammar else KINDS[guess_kind(tuple(files), base)])
     source: Any = files[0] if len(files) == 1 else {"source": files[0], "target": files[1]}

@@ -73,7 +73,10 @@ class Folder:
             if ways(old) != ways(new)
         ]
         old: dict[str, str] = self.run.get("corpus", {})
-        if sorted(old.values()) != sorted(corpus.values()):
+        if sorted(old.values()) == sorted(corpus.values()):
+            if list(old.values()) != list(corpus.values()):  # such as source and target, the other way round
+                changed.append(f"the files were {', '.join(old)}, are {', '.join(corpus)}")
+        else:
             changed += [f"{name} has changed" for name in sorted(corpus) if old.get(name, corpus[name]) != corpus[name]]
             changed += [f"{name} is new" for name in sorted(corpus.keys() - old.keys())]
             changed += [f"{name} is no longer read" for name in sorted(old.keys() - corpus.keys())]

@@ -220,7 +220,6 @@ class Clock:
     def __init__(self, before: float) -> None:
         self.before, self.begun, self.told = before, time.monotonic(), 0.0
         self.tokens, self.marks = 0, [(time.monotonic(), 0, 0)]
-        self.steps = 0
 
     def seconds(self) -> float:
         return self.before + time.monotonic() - self.begun

@@ -155,9 +155,11 @@ def with_settings(data: dict[str, Any], settings: Sequence[str]) -> dict[str, An
         *tables, name = key.strip().split(".")
         table = changed
         for part in tables:
-            table = table.setdefault(part, {})
-            if not isinstance(table, dict):
-                raise UnknownNameError("table", part, Recipe.model_fields)
+            table = before = table.setdefault(part, {})
+            if not isinstance(before, dict):
+                raise InputError(
+                    f"{part} is no table of settings here", found=f"{part} = {before!r:.60}", do=f"leave out {setting}"
+                )
         table[name] = as_value(value.strip())
     return changed
 

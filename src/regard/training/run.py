@@ -113,7 +113,7 @@ def resolve(
         found = find_recipe(given[0])
         if task is not None and task != found.get("task", "translate"):
             settings = [f"task={task}", *settings]
-    elif len(given) == 1 and not Path(given[0]).suffix and not (base / given[0]).exists() and ":" not in given[0]:
+    elif len(given) == 1 and not is_data(given[0], base):
         found = find_recipe(given[0])  # neither a recipe nor a file: the error offers the nearest recipe
     else:
         found = recipe_for(given, base, task)
@@ -122,6 +122,11 @@ def resolve(
     if seed is not None:
         settings = [*settings, f"training.seed={seed}"]
     return read_recipe(with_settings(found, settings))
+
+
+def is_data(name: str, base: Path) -> bool:
+    """Whether a name that is no recipe's can be meant for text: a file, a glob, or a set of the built-in language."""
+    return bool(Path(name).suffix) or (base / name).exists() or any(mark in name for mark in "*?[:")
 
 
 def rehearse(recipe: Recipe, asked: Asked) -> Outcome:
@@ -141,7 +146,7 @@ def sketch(recipe: Recipe) -> Model:
         size = recipe.tokenizer.vocabulary
 
     if recipe.start is not None:
-        return started(recipe).model
+        return go_on_from(started(recipe), recipe, ("a", "b"))
     with torch.device("meta"):
         return build(config_for(recipe, Full(), ("a", "b")))  # type: ignore[arg-type]
 
@@ -159,6 +164,9 @@ class Trainer:
     def go(self) -> Outcome:
         self.preparation.check()
         corpus = self.preparation.fingerprint()
+        if not self.folder.run:  # what is wrong with the settings is said before they claim the folder
+            chooser(self.recipe)
+            sketch(self.recipe)
         if self.workers.first:
             self.folder.begin(self.recipe, corpus)
         if self.folder.finished:

@@ -42,7 +42,6 @@ class Position:
     best: float | None = None  # the best validation so far, by the selected score, larger is better
     best_step: int = 0
     waited: int = 0  # validations since
-    validated: int = 0  # the step of the last validation
 
 
 def save_state(
