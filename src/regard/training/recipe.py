@@ -155,11 +155,10 @@ def with_settings(data: dict[str, Any], settings: Sequence[str]) -> dict[str, An
         *tables, name = key.strip().split(".")
         table = changed
         for part in tables:
-            table = before = table.setdefault(part, {})
-            if not isinstance(before, dict):
-                raise InputError(
-                    f"{part} is no table of settings here", found=f"{part} = {before!r:.60}", do=f"leave out {setting}"
-                )
+            table = table.setdefault(part, {})
+            if not isinstance(table, dict):
+                known = [name for name in Recipe.model_fields if name != part]  # there is one, but not as a table here
+                raise UnknownNameError("table", part, known)
         table[name] = as_value(value.strip())
     return changed
 

@@ -19,7 +19,7 @@ from regard.training.building import config_for, go_on_from, started, started_to
 from regard.training.data import Preparation, Prepared
 from regard.training.defaults import recipe_for
 from regard.training.distributed import Workers, joined
-from regard.training.events import Finished, Listener, Note, Started, silent
+from regard.training.events import Event, Finished, Listener, Note, Preparing, Started, silent
 from regard.training.finish import average_last, final_scores
 from regard.training.folder import Folder, Log
 from regard.training.gradients import Gradients
@@ -158,8 +158,14 @@ class Trainer:
         self.recipe, self.asked, self.workers, self.stopping = recipe, asked, workers, stopping
         self.folder = Folder(asked.out)
         every = max(recipe.training.steps // 1000, 1)
-        self.tell: Listener = Log(self.folder, every, asked.listener) if workers.first else silent
+        self.log: Listener = Log(self.folder, every, asked.listener) if workers.first else silent
         self.preparation = Preparation(recipe, asked.base, asked.out, asked.strict, self.tell)
+
+    def tell(self, event: Event) -> None:
+        """Pass it on; between two pieces of long work is also when to listen."""
+        self.log(event)
+        if isinstance(event, Preparing) and self.workers.count == 1:
+            self.stopping.heed()
 
     def go(self) -> Outcome:
         self.preparation.check()

@@ -27,6 +27,13 @@ class Stopping:
             raise KeyboardInterrupt
         self.why = NAMES[signal.Signals(number)]
 
+    def heed(self) -> None:
+        """Stop at once where all there is to save is saved: while text is read, and while a model is scored."""
+        if self.why == "SIGTERM":
+            raise SystemExit(143)
+        if self.why:
+            raise KeyboardInterrupt
+
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:

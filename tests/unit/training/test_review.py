@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from regard.cli.train import next_command
 from regard.errors import InputError
 from regard.models import EncoderConfig, build, save_model
 from regard.training import train
-from regard.training.events import Started
+from regard.training.events import Event, Preparing, Started
 from regard.training.recipe import with_settings
 from regard.training.run import resolve
 from tests.training_cases import CHANCE, TINY, Heard, Stop, go, numbers, same, settings, write_rows
@@ -54,7 +55,7 @@ def test_source_and_target_the_other_way_round_are_another_run(tmp_path: Path) -
     for side, name in enumerate(("n.en", "n.fr")):
         write_rows(tmp_path / name, [[pair[side]] for pair in pairs])
     files = [str(tmp_path / "n.en"), str(tmp_path / "n.fr")]
-    how = {"settings": settings(TINY, {"training.steps": 1}), "device": "cpu", "threads": 1}
+    how: dict[str, Any] = {"settings": settings(TINY, {"training.steps": 1}), "device": "cpu", "threads": 1}
     train(files, tmp_path / "out", **how)
     assert train(files, tmp_path / "out", **how).status == "already finished"
     with pytest.raises(InputError, match="the files were"):
@@ -82,12 +83,28 @@ def test_a_prepared_file_that_is_empty_is_made_again(name: str, corpus: Path, wh
     same(tmp_path, whole)
 
 
-def test_a_table_that_was_given_a_value_is_named() -> None:
-    with pytest.raises(InputError, match="training is no table"):
+def test_a_table_that_was_given_a_value_is_not_offered_again() -> None:
+    with pytest.raises(InputError, match="no table 'training'") as error:
         with_settings({}, ["training=3", "training.steps=2"])
+    assert "did you mean 'training'" not in str(error.value)
 
 
 def test_what_fills_in_words_is_given_a_mask_to_fill(tmp_path: Path) -> None:
     config = EncoderConfig(vocabulary=300, dim=16, heads=2, feedforward=32, layers=1, head="mask")
     save_model(build(config), tmp_path)
     assert "[MASK]" in next_command(tmp_path, "")
+
+
+@pytest.mark.parametrize("what", ["encoding", "scoring valid"])
+@pytest.mark.parametrize(("number", "error"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, SystemExit)])
+def test_a_signal_while_reading_or_scoring_is_heeded_at_once_and_loses_nothing(
+    what: str, number: signal.Signals, error: type[BaseException], corpus: Path, whole: Path, tmp_path: Path
+) -> None:
+    def tell(event: Event) -> None:
+        if isinstance(event, Preparing) and event.what == what:
+            signal.raise_signal(number)
+
+    with pytest.raises(error):
+        go(corpus, tmp_path, TINY, CHANCE, listener=tell)
+    assert go(corpus, tmp_path, TINY, CHANCE).status == "finished"
+    same(tmp_path, whole)
