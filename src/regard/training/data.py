@@ -219,17 +219,18 @@ class Preparation:
             self.report.examples[reason] = [*self.report.examples.get(reason, []), example][:3]
 
     def take_report(self, kept: int) -> None:
-        """Join what reading dropped with what was too long."""
-        read = self.train.report
-        self.report = Report(kept, read.dropped | self.report.dropped, read.examples | self.report.examples, read.notes)
+        """Join what reading dropped and repaired with what was too long."""
+        self.report.join(self.train.report)
+        self.report.kept = kept
 
     def tell_report(self, valid: int) -> None:
         self.listener(Note(f"{self.report.kept:,} rows to train on, {valid:,} to validate"))
         self.tell_drops("training", self.report)
 
     def tell_drops(self, name: str, report: Report) -> None:
-        if report.dropped or report.notes:
-            self.listener(Note("\n".join([f"{name} set:", *report.lines()]), warning=bool(report.dropped)))
+        unfit = bool(report.dropped or report.repaired)
+        if unfit or report.notes:
+            self.listener(Note("\n".join([f"{name} set:", *report.lines()]), warning=unfit))
 
     def progress(self, rows: Rows, what: str) -> Iterator[Row]:
         """The rows, telling how many there were from time to time."""

@@ -57,14 +57,14 @@ class Rows:
         if isinstance(source, str):
             for line, pair in enumerate(grammar_rows(source), 1):
                 if digest(pair[0]) in self.unwanted:
-                    merge(self.report, Report(dropped={SEEN: 1}, examples={SEEN: [f"{source}:{line} {pair[0]:.60}"]}))
+                    self.report.join(Report(dropped={SEEN: 1}, examples={SEEN: [f"{source}:{line} {pair[0]:.60}"]}))
                 else:
                     self.report.kept += 1
                     yield Row(pair, 0, source, line)
             return
         corpus = self.corpus(source)
         yield from corpus
-        merge(self.report, corpus.report)
+        self.report.join(corpus.report)
 
     def corpus(self, source: Source) -> Corpus:
         return Corpus([source], self.base, self.checks, self.unwanted)
@@ -85,16 +85,6 @@ class Rows:
                 text = "\n".join("\t".join(pair) for pair in grammar_rows(source))
                 found[source] = blake2b(text.encode(), digest_size=16).hexdigest()
         return found
-
-
-def merge(into: Report, more: Report) -> None:
-    """Add one report to another."""
-    into.kept += more.kept
-    for reason, count in more.dropped.items():
-        into.dropped[reason] = into.dropped.get(reason, 0) + count
-        into.examples.setdefault(reason, [])
-        into.examples[reason] = (into.examples[reason] + more.examples.get(reason, []))[:3]
-    into.notes += more.notes
 
 
 def lot(row: Row) -> int:

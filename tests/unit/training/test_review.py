@@ -95,6 +95,14 @@ def test_what_fills_in_words_is_given_a_mask_to_fill(tmp_path: Path) -> None:
     assert "[MASK]" in next_command(tmp_path, "")
 
 
+def test_repaired_rows_are_told_with_an_example(tmp_path: Path) -> None:
+    file = write_rows(tmp_path / "numbers.tsv", [["one\u2028two", "un deux"], ["be\x07ll", "cloche"], *numbers(80)])
+    heard = Heard()
+    go(file, tmp_path / "out", TINY, listener=heard)
+    assert "2 of them repaired: control characters became spaces" in heard.warnings
+    assert r"one\u2028two" in heard.warnings
+
+
 @pytest.mark.parametrize("what", ["encoding", "scoring valid"])
 @pytest.mark.parametrize(("number", "error"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, SystemExit)])
 def test_a_signal_while_reading_or_scoring_is_heeded_at_once_and_loses_nothing(

@@ -38,6 +38,17 @@ class Report:
         if text not in self.notes:
             self.notes.append(text)
 
+    def join(self, more: Report) -> None:
+        """Take the account of another reading in."""
+        self.kept += more.kept
+        self.repaired += more.repaired
+        for reason, count in more.dropped.items():
+            self.dropped[reason] = self.dropped.get(reason, 0) + count
+        for reason, examples in more.examples.items():
+            self.examples[reason] = [*self.examples.get(reason, []), *examples][:EXAMPLES]
+        for text in more.notes:
+            self.note(text)
+
     def show(self, found: Found, reason: str) -> None:
         """Keep a row as an example, if there are not enough."""
         examples = self.examples.setdefault(reason, [])

@@ -99,7 +99,8 @@ class EvaluationData:
         rows = list(islice(corpus, self.limit))
         report = corpus.report
         dropped = [f"{count:,} left out: {why} ({report.examples[why][0]})" for why, count in report.dropped.items()]
-        return rows, [*dropped, *report.notes]
+        repaired = [f"{report.repaired:,} with control characters, which became spaces"] if report.repaired else []
+        return rows, [*dropped, *repaired, *report.notes]
 
 
 def read_data(
