@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from regard.attention import Statistics, Steps, attend, received, rollout, tile
     from regard.errors import RegardError
+    from regard.lens.effect import Effect, effect
+    from regard.lens.intervene import intervene
     from regard.lens.recording import Recording
     from regard.lens.watch import watch
     from regard.lens.worked import Report, Sheet, check, steps
@@ -22,6 +24,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Classifier",
+    "Effect",
     "Generator",
     "Recording",
     "RegardError",
@@ -32,6 +35,8 @@ __all__ = [
     "Translator",
     "attend",
     "check",
+    "effect",
+    "intervene",
     "load",
     "received",
     "rollout",
@@ -44,6 +49,8 @@ __all__ = [
 _ROOMS = {
     "regard.attention": ("Statistics", "Steps", "attend", "received", "rollout", "tile"),
     "regard.errors": ("RegardError",),
+    "regard.lens.effect": ("Effect", "effect"),
+    "regard.lens.intervene": ("intervene",),
     "regard.lens.recording": ("Recording",),
     "regard.lens.watch": ("watch",),
     "regard.lens.worked": ("Report", "Sheet", "check", "steps"),

@@ -10,8 +10,8 @@ import pytest
 import regard
 
 NAMES = [
-    "Classifier", "Generator", "Recording", "RegardError", "Report", "Sheet", "Statistics", "Steps", "Translator",
-    "attend", "check", "load", "received", "rollout", "steps", "tile", "train", "watch",
+    "Classifier", "Effect", "Generator", "Recording", "RegardError", "Report", "Sheet", "Statistics", "Steps", "Translator",
+    "attend", "check", "effect", "intervene", "load", "received", "rollout", "steps", "tile", "train", "watch",
 ]  # fmt: skip
 
 

@@ -5,11 +5,16 @@ from __future__ import annotations
 import typer
 
 import regard
+from regard.cli.ablate import ablate
+from regard.cli.align import align
 from regard.cli.check import check
 from regard.cli.classify import classify
 from regard.cli.evaluate import evaluate
 from regard.cli.generate import generate
+from regard.cli.heads import heads
 from regard.cli.info import info
+from regard.cli.look import look
+from regard.cli.record import record
 from regard.cli.steps import steps
 from regard.cli.train import train
 from regard.cli.translate import translate
@@ -23,7 +28,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for verb in (steps, check, train, evaluate, translate, generate, classify, info):
+for verb in (steps, check, train, evaluate, translate, generate, classify, look, record, heads, align, ablate, info):
     app.command(cls=Verb)(verb)
 
 

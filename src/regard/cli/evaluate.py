@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from regard.cli.attention_tables import attention_views
 from regard.cli.lines import plain
 from regard.cli.verb import show, write
+from regard.cli.waiting import Progress
 from regard.errors import InputError
 
 if TYPE_CHECKING:
@@ -25,15 +27,16 @@ LABELS = {
     "bleu_tokenised": "BLEU, lower-cased, Moses tokens",
     "chrf": "chrF",
     "pronoun_agreement": "pronouns that agree",
+    "alignment_error_rate": "alignment error rate",
+    "alignment_error_rate_sure": "alignment error rate, sure links only",
     "accuracy": "accuracy",
     "macro_f1": "F1, mean over labels",
     "nats_per_token": "nats per token",
     "perplexity": "perplexity per token",
     "nats_per_character": "nats per character",
 }
-SHARES = ("pronoun_agreement", "accuracy", "macro_f1")
+SHARES = ("pronoun_agreement", "alignment_error_rate", "alignment_error_rate_sure", "accuracy", "macro_f1")
 MOST = 12  # labels whose confusion is shown
-PATIENCE = 2.0  # seconds before progress is shown
 
 
 def evaluate(
@@ -54,12 +57,13 @@ def evaluate(
     """Score a model on data that it has not seen.
 
     A translator is given pairs (a TSV, two files, any corpus that training reads, or grammar:unseen), a classifier
-    texts with labels, a language model or one that fills in words plain text.
+    texts with labels, a language model or one that fills in words plain text. On a set of the grammar, attention is
+    scored too: its word alignments, and which heads look at the noun that "it" stands for.
     """
     import json as notation
 
-    from regard.tasks import load
-    from regard.training.evaluate import block_of, read_data, target_language
+    from regard.tasks import Translator, load
+    from regard.training.evaluate import block_of, look_into, read_data, target_language
     from regard.training.evaluate import evaluate as score
 
     given = read_data(data, limit=limit)
@@ -67,11 +71,14 @@ def evaluate(
     if output is not None:
         check_output(task)
     language = language or target_language(model)
-    with Progress() as told:
+    with Progress("evaluating") as told:
         found = score(
             task, given, beams=beams, alpha=alpha, batch=batch, language=language, against=other,
             window=block_of(model), told=told,
         )  # fmt: skip
+    if isinstance(task, Translator):
+        with Progress("looking at attention") as told:
+            found = look_into(found, task, given, model, told)
     if output is not None:
         write("".join(f"{plain(text)}\n" for text in found.outputs), output)
     if json:
@@ -105,6 +112,7 @@ def view(found: Evaluation, against: str | None = None) -> RenderableType:
     title = f"{found.task}, {found.data}: {found.count:,} {found.unit} in {found.seconds:.1f} s{speed}"
     parts: list[RenderableType] = [Text(title, style="bold"), scores_view(found)]
     parts += [by_length_view(found)] if found.by_length else []
+    parts += attention_views(found.attention) if found.attention else []
     parts += [labels_view(found)] if found.labels else []
     parts += [confusion_view(found)] if 1 < len(found.labels) <= MOST else []
     parts += [Text(compared(found.comparison, against))] if found.comparison else []
@@ -181,27 +189,3 @@ def compared(one: Comparison, against: str | None) -> str:
         f"difference {one.difference:+.2f}, 95 % of resamples within {one.low:+.2f} and {one.high:+.2f}, "
         f"p = {one.p:.3f}\n{one.signature}"
     )
-
-
-class Progress:
-    """A bar on standard error, if someone watches and it takes more than a moment."""
-
-    def __enter__(self) -> Progress:
-        from time import monotonic
-
-        from rich.console import Console
-        from rich.progress import Progress as Bar
-
-        self.clock, self.start = monotonic, monotonic()
-        self.bar = Bar(console=Console(stderr=True), transient=True)
-        self.line = self.bar.add_task("evaluating", total=None)
-        return self
-
-    def __call__(self, done: int, total: int) -> None:
-        self.bar.update(self.line, completed=done, total=total)
-        if self.bar.console.is_terminal and not self.bar.live.is_started and self.clock() - self.start > PATIENCE:
-            self.bar.start()
-
-    def __exit__(self, *error: object) -> None:
-        if self.bar.live.is_started:
-            self.bar.stop()

@@ -1,4 +1,4 @@
-"""`regard info`: what a folder holds."""
+"""`regard info`: what a folder or a recording holds."""
 
 from __future__ import annotations
 
@@ -6,19 +6,18 @@ from typing import Any
 
 import typer
 
+from regard.cli.recordings import MODEL, is_recording
 from regard.cli.verb import write
 
 
 def info(
-    model: str = typer.Argument(..., metavar="FOLDER", help="A model: a folder, or a name on the hub."),
+    model: str = typer.Argument(..., metavar="MODEL", help=MODEL),
     json: bool = typer.Option(False, "--json", help="The same as JSON."),
 ) -> None:
-    """Say what a model is: family, sizes, parameters, tokenizer, and where it comes from."""
+    """Say what a model is: family, sizes, parameters, tokenizer, and where it comes from; or what a recording holds."""
     import json as notation
 
-    from regard.tasks.describe import describe
-
-    found = describe(model)
+    found = described(model)
     if json:
         write(notation.dumps(found, ensure_ascii=False, indent=2), "-")
         return
@@ -27,8 +26,26 @@ def info(
 
     table = Table(box=None, show_header=False, pad_edge=False)
     for name, value in found.items():
-        table.add_row(name, as_words(value))
+        table.add_row(name, size(value) if name in ("size", "weights") else as_words(value))
     Console().print(table, highlight=False, markup=False)
+
+
+def described(name: str) -> dict[str, Any]:
+    if is_recording(name):
+        from regard.lens.describe import describe_recording
+
+        return describe_recording(name)
+    from regard.tasks.describe import describe
+
+    return describe(name)
+
+
+def size(count: int) -> str:
+    """Bytes, as people read them."""
+    for unit, wide in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if count >= wide:
+            return f"{count / wide:.1f} {unit}"
+    return f"{count} bytes"
 
 
 def as_words(value: Any) -> str:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -13,6 +13,10 @@ from regard.cli.lines import plain, read_lines
 
 if TYPE_CHECKING:
     from regard.tasks.translator import SearchOptions, Translation, Translator
+    from regard.text.scores.alignment import Link
+
+    Links = list[list[Link]] | None  # of each translation
+    Said = tuple[list[Translation], Links]
 
 AHEAD = 8  # batches read before the first line comes out: enough to put texts of like length together
 
@@ -27,6 +31,7 @@ def translate(
     max_length: int | None = typer.Option(None, help="Tokens of a translation at most."),
     batch: int = typer.Option(32, min=1, help="Lines translated side by side."),
     long: str = typer.Option("split", metavar="split|refuse", help="What to do with lines too long for the model."),
+    alignments: bool = typer.Option(False, "--alignments", help="A tab behind each translation, and its links."),
     json: bool = typer.Option(False, "--json", help="A JSON object for each line, with scores."),
     device: str = typer.Option("auto", help="auto, cpu, cuda or mps."),
 ) -> None:
@@ -34,6 +39,10 @@ def translate(
 
     Empty lines stay empty. A line that is too long to be read at once is translated in pieces, sentence by sentence. A
     Hugging Face folder is decoded as its generation config says: the text is the one that transformers gives.
+
+    With --alignments every translation is followed by a tab and links between words at white space, 0-2 for the first
+    of the line and the third of the translation. Where in the model they are read is as alignment.json beside it says
+    (regard align --save), else chosen on the first lines.
     """
     from regard.cli.loading import load_as
     from regard.tasks import Translator
@@ -41,22 +50,61 @@ def translate(
     task = load_as(Translator, model, device)
     task.batch = batch
     how: SearchOptions = {"beams": beams, "alpha": alpha, "nbest": nbest, "max_length": max_length, "long": long}
+    search = Aligning(task, how, model) if alignments else Plain(task, how)
     unfinished = 0
-    for source, best in translated(task, read_lines(), how):
-        typer.echo((as_json(source, best) if json else as_line(best)).encode())
+    for source, best, links in translated(search, read_lines()):
+        typer.echo((as_json(source, best, links) if json else as_line(best, links)).encode())
         unfinished += any(one.cut for one in best)
     if unfinished:
         typer.echo(cut_words(unfinished), err=True)
 
 
-def translated(task: Translator, lines: Iterator[str], how: SearchOptions) -> Iterator[tuple[str, list[Translation]]]:
+class Plain:
+    """Translations alone."""
+
+    def __init__(self, task: Translator, how: SearchOptions) -> None:
+        self.task, self.how = task, how
+
+    def __call__(self, texts: list[str]) -> Iterable[Said]:
+        return ((best, None) for best in self.task.search(texts, **self.how))
+
+
+class Aligning(Plain):
+    """Translations with the links of their words; where they are read is chosen once, and told."""
+
+    def __init__(self, task: Translator, how: SearchOptions, model: str) -> None:
+        from regard.interop.folders import locate
+        from regard.lens.alignment.kept import read_choice
+
+        super().__init__(task, how)
+        self.choice = read_choice(locate(model), task.model)
+
+    def __call__(self, texts: list[str]) -> Iterable[Said]:
+        from regard.lens.alignment.translated import search_aligned
+
+        known = self.choice is not None
+        self.choice, found = search_aligned(self.task, texts, self.choice, words, **self.how)
+        if self.choice is not None and not known:
+            advice = "regard align MODEL PAIRS --save would choose on more"
+            typer.echo(f"regard: alignments are read at {self.choice.reading} ({self.choice.how})", err=True)
+            typer.echo(f"  do: {advice}", err=True)
+        return found
+
+
+def words(text: str) -> list[str]:
+    """As they stand on the line that is written."""
+    return plain(text).split()
+
+
+def translated(search: Plain, lines: Iterator[str]) -> Iterator[tuple[str, list[Translation], Links]]:
     """Each line with its translations; an error counts lines from the first of all, not of the batch."""
     from regard.tasks.long_texts import TooLongError
 
     before = 0
-    while some := list(islice(lines, AHEAD * task.batch)):
+    while some := list(islice(lines, AHEAD * search.task.batch)):
         try:
-            yield from zip(some, task.search(some, **how), strict=True)
+            for source, (best, links) in zip(some, search(some), strict=True):
+                yield source, best, links
         except TooLongError as error:
             place = before + error.number
             raise TooLongError(place, error.tokens, error.longest, error.text, what="line") from None
@@ -71,17 +119,27 @@ def cut_words(lines: int) -> str:
     )
 
 
-def as_line(best: list[Translation]) -> str:
-    """Translations on one line, whatever is in them."""
-    return "\t".join(plain(one.text) for one in best) if any(one.text for one in best) else ""
+def as_line(best: list[Translation], links: Links = None) -> str:
+    """Translations on one line, whatever is in them, each with its links behind it if it has any."""
+    from regard.text.scores.alignment import pharaoh
+
+    if not any(one.text for one in best):
+        return ""
+    cells = [[plain(one.text)] for one in best]
+    for cell, mine in zip(cells, links or (), strict=False):
+        cell.append(pharaoh(mine))
+    return "\t".join(part for cell in cells for part in cell)
 
 
-def as_json(source: str, best: list[Translation]) -> str:
+def as_json(source: str, best: list[Translation], links: Links = None) -> str:
     import json
 
-    found = [{"text": one.text, "score": one.score, "cut": one.cut} for one in best]
-    whole = {"source": source, "translation": best[0].text, "cut": best[0].cut, "nbest": found}
-    return escaped(json.dumps(whole, ensure_ascii=False))
+    found: list[dict[str, Any]] = [{"text": one.text, "score": one.score, "cut": one.cut} for one in best]
+    for one, mine in zip(found, links or (), strict=False):
+        one["alignment"] = mine
+    whole = {"source": source, "translation": best[0].text, "cut": best[0].cut}
+    whole |= {"alignment": links[0]} if links else {}
+    return escaped(json.dumps(whole | {"nbest": found}, ensure_ascii=False))
 
 
 def escaped(notation: str) -> str:

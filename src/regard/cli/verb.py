@@ -15,14 +15,17 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 STANDARD = "-"  # the file name that means standard output
-ENDINGS = {"--html": (".html", ".htm"), "--latex": (".tex",)}
+ENDINGS = {
+    "--html": (".html", ".htm"), "--latex": (".tex",), "--svg": (".svg",), "--png": (".png",),
+    "--csv": (".csv", ".tsv"),
+}  # fmt: skip
 
 
 class Verb(TyperCommand):
     """A command whose mistakes end with status 2 and a sentence, never a traceback."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Let `--html` and `--latex` stand without a file name: then they write to standard output."""
+        """Let `--html` and its like stand without a file name: then they write to standard output."""
         return super().parse_args(ctx, with_standard_output(args))
 
     def invoke(self, ctx: Any) -> Any:

@@ -12,7 +12,7 @@ from torch import Tensor
 from regard.errors import FileError
 from regard.models.checkpoint import read_tensors
 
-FILES = ("*.json", "*.safetensors", "*.spm", "vocab.txt", "merges.txt")
+FILES = ("*.json", "*.safetensors", "*.spm", "*.model", "vocab.txt", "merges.txt")
 HUB_NAME = re.compile(r"[\w-][\w.-]*(/[\w.-]+)?")
 
 

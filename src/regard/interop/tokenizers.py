@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from copy import copy
+from functools import cached_property
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -73,11 +76,10 @@ class MarianTokenizer:
     kind = "sentencepiece"
 
     def __init__(self, folder: Path, settings: dict[str, Any]) -> None:
-        self.ids = numbered(folder / "vocab.json")
+        self.folder, self.ids = folder, numbered(folder / "vocab.json")
         separate = bool(settings.get("separate_vocabs"))
-        self.tokens = {number: token for token, number in (
-            numbered(folder / "target_vocab.json") if separate else self.ids
-        ).items()}  # fmt: skip
+        self.target_ids = numbered(folder / "target_vocab.json") if separate else self.ids
+        self.tokens = {number: token for token, number in self.target_ids.items()}
         # With one vocabulary, transformers joins the pieces by the source's rules.
         self.cutter = load_pieces(folder / "source.spm")
         self.joiner = load_pieces(folder / "target.spm") if separate else self.cutter
@@ -98,24 +100,62 @@ class MarianTokenizer:
     def number(self, piece: str) -> int:
         return self.ids.get(piece, self.ids[self.unknown])
 
+    @cached_property
+    def source(self) -> MarianTokenizer:
+        """What reads the source, and writes it too."""
+        side = copy(self)
+        side.tokens, side.joiner = {number: token for token, number in self.ids.items()}, self.cutter
+        return side
+
+    @cached_property
+    def target(self) -> MarianTokenizer:
+        """What writes the target, and reads it too."""
+        side = copy(self)
+        side.ids, side.cutter = self.target_ids, load_pieces(self.folder / "target.spm")
+        return side
+
     def pieces(self, text: str) -> list[str]:
         """Special tokens that stand in the text are kept whole; what lies between them is cut."""
         found: list[str] = []
-        start = 0
-        for match in self.border.finditer(text):
-            found += [*self.cut(text[start : match.start()]), match[0]]
-            start = match.end()
-        return found + self.cut(text[start:])
+        for start, stop, whole in self.segments(text):
+            found += [text[start:stop]] if whole else self.cutter.encode(text[start:stop], out_type=str)
+        return found
 
-    def cut(self, text: str) -> list[str]:
-        code = re.match(r">>.*?<<", text, flags=re.DOTALL)
-        start = code.end() if code else 0
-        return [*([code[0]] if code else []), *self.cutter.encode(text[start:], out_type=str)]
+    def spans(self, text: str) -> list[tuple[int, int] | None]:
+        """Where each id of `encode` stands in the text, (start, stop); None for the end."""
+        found: list[tuple[int, int] | None] = []
+        for start, stop, whole in self.segments(text):
+            if whole:
+                found.append((start, stop))
+                continue
+            origins = self.cutter.normalize(text[start:stop], with_offsets=True)[1]  # of each character of the pieces
+            pieces = self.cutter.encode(text[start:stop], out_type=str)
+            ends = accumulate(map(len, pieces), initial=0)
+            found += [(start + origins[first], start + origins[last]) for first, last in pairwise(ends)]
+        return [*found, None]
+
+    def segments(self, text: str) -> Iterable[tuple[int, int, bool]]:
+        """Start and stop of each part of a text, and whether it is one token: special, or the code of a language."""
+        borders = [*(match.span() for match in self.border.finditer(text)), (len(text), len(text))]
+        start = 0
+        for first, last in borders:
+            code = re.match(r">>.*?<<", text[start:first], flags=re.DOTALL)
+            if code:
+                yield start, start + code.end(), True
+                start += code.end()
+            yield start, first, False
+            if last > first:
+                yield first, last, True
+            start = last
 
     def decode(self, ids: Sequence[int]) -> str:
         tokens = [self.tokens[number] for number in ids if number in self.tokens]
         text: str = self.joiner.decode_pieces([token for token in tokens if token not in self.special])
         return text.replace("▁", " ").strip()
+
+    def token_of(self, number: int) -> str | None:
+        """The token with an id, as `decode` reads it."""
+        return self.tokens.get(number)
 
     def id_of(self, token: str) -> int | None:
         return self.ids.get(token)

@@ -88,4 +88,5 @@ class Recorder:
             self.current = self.open()  # a part of the model, called by itself
             self.current.begin(None, None)
         if self.keep.wants(seen.site):
-            self.current.see(seen)
+            with torch.autocast(seen.query.device.type, enabled=False):  # what the model may round, we may not
+                self.current.see(seen)

@@ -13,8 +13,9 @@ from regard.errors import InputError
 from regard.lens.call import Call
 from regard.lens.joining import join
 from regard.lens.keeping import Keep
-from regard.lens.parts import Track, part_of
-from regard.lens.words import Text
+from regard.lens.parts import part_of
+from regard.lens.tracks import Track
+from regard.lens.words import Text, side_of
 
 if TYPE_CHECKING:
     from regard.lens.capture import Seen
@@ -65,11 +66,12 @@ class Entry:
         number = self.met.get(seen.site, 0)
         if number:
             last = self.tracks[numbered(seen.site, number)]
-            if last.known_up_to(part) is not None:  # a recurrent decoder looks once for each word it reads
+            if last.continued(part):  # a recurrent decoder looks once for each word it reads
                 last.add(part, self.keep)
                 return
         self.met[seen.site] = number + 1
-        self.tracks.setdefault(numbered(seen.site, number + 1), Track()).add(part, self.keep)
+        site = numbered(seen.site, number + 1)
+        self.tracks.setdefault(site, Track(site)).add(part, self.keep)
         self.call = None
 
     def select(self, index: Tensor) -> None:
@@ -154,13 +156,13 @@ class Entry:
         for path in paths.tolist():
             read = [ids[row].tolist() for ids, row in zip(pieces, path, strict=False) if row >= 0]
             rows.append([number for piece in read for number in piece])
-        return Text(rows, self.pad, self.keep.tokenizer)
+        return Text(rows, self.pad, side_of(self.keep.tokenizer, "source" if self.source is None else "target"))
 
     def source_text(self, paths: Tensor) -> Text | None:
         if self.source is None:
             return None
         rows = paths[:, 0] * len(self.source) // max(self.size(0), 1)
-        return Text(self.source[rows].tolist(), self.pad, self.keep.tokenizer)
+        return Text(self.source[rows].tolist(), self.pad, side_of(self.keep.tokenizer, "source"))
 
 
 def numbered(site: str, number: int) -> str:

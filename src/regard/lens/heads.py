@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import astuple, dataclass, field, fields
 from pathlib import Path
+from typing import TextIO
 
 import torch
 from torch import Tensor
@@ -42,7 +43,7 @@ class Heads:
 
     lines: list[Head]
 
-    def to_csv(self, path: str | Path) -> None:
+    def to_csv(self, path: str | Path | TextIO) -> None:
         """Write it with a header."""
         write_csv(path, iter([[field.name for field in fields(Head)], *map(list, map(astuple, self.lines))]))
 
@@ -137,9 +138,13 @@ def room(one: Map) -> int:
     return max(1, GATHERED // (len(one.heads) * one.query.shape[-1]))
 
 
-def write_csv(path: str | Path, lines: Iterator[list[object]]) -> None:
-    """Line by line, as they come."""
+def write_csv(path: str | Path | TextIO, lines: Iterator[list[object]]) -> None:
+    """Line by line, as they come, to a file or to what is open already."""
+    if not isinstance(path, (str, Path)):
+        csv.writer(path, lineterminator="\n").writerows(lines)
+        return
     try:
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
         with Path(path).open("w", encoding="utf-8", newline="") as file:
             csv.writer(file, lineterminator="\n").writerows(lines)
     except OSError as error:

@@ -8,11 +8,9 @@ import torch
 from torch import Tensor
 
 from regard.attention.masks import Sight, Window
-from regard.errors import InputError
+from regard.attention.scores import NOWHERE
 from regard.lens.parts import Joint, Part, taken
 from regard.lens.terms import Terms, bounded
-
-DEEP = -1e9  # numbers added to hide a cell where -inf would have done
 
 
 @dataclass(frozen=True)
@@ -93,31 +91,33 @@ class JoinedMasks:
 
     def dense_mask(self, masks: list[Tensor | None]) -> Tensor:
         """Cell by cell, for the few cases that nothing shorter tells."""
-        size = (self.shape.texts, 1, self.shape.rows, self.shape.keys)
-        bounded(self.site, "mask", torch.empty(()).expand(size))
         heads = max([1, *(mask.shape[1] for mask in masks if mask is not None)])
+        bounded(self.site, "mask", torch.empty(()).expand(self.shape.texts, heads, self.shape.rows, self.shape.keys))
+        added = [mask.dtype for mask in masks if mask is not None and mask.dtype != torch.bool]
         return torch.cat([
-            self.dense_block(part, mask, rows).expand(-1, heads, -1, -1)
+            self.dense_block(part, mask, rows, added[0] if added else torch.bool).expand(-1, heads, -1, -1)
             for part, mask, rows in zip(self.parts, masks, self.path.T, strict=True)
         ], 2)  # fmt: skip
 
-    def dense_block(self, part: Part, mask: Tensor | None, rows: Tensor) -> Tensor:
-        """What the rows of one part see of all keys."""
-        if mask is not None and mask.dtype != torch.bool:
-            if not bool(((mask == 0) | (mask < DEEP)).all()):
-                raise InputError(
-                    f"the steps of {self.site} cannot be joined into one map",
-                    found="masks of numbers to add that change from step to step", do="watch each forward by itself",
-                )  # fmt: skip
-            mask = mask == 0
+    def dense_block(self, part: Part, mask: Tensor | None, rows: Tensor, dtype: torch.dtype) -> Tensor:
+        """What the rows of one part see of all keys, or what is added there to their scores."""
         keys, terms = part.stop - part.first, part.map.terms
         band = Sight.over(part.rows, keys, terms.offset, terms.bound).band(
             slice(0, part.rows), slice(0, keys), torch.device("cpu")
         )
-        shown = spread(mask, part) if band is None else spread(mask, part) & band
-        block = torch.zeros(self.shape.texts, shown.shape[1], part.rows, self.shape.keys, dtype=torch.bool)
-        block[..., self.shape.place(part)] = taken(shown, rows)
+        mine = as_numbers(spread(mask, part), dtype)
+        nowhere = NOWHERE if dtype != torch.bool else False
+        mine = mine if band is None else torch.where(band, mine, nowhere)
+        block = torch.full((self.shape.texts, mine.shape[1], part.rows, self.shape.keys), nowhere, dtype=dtype)
+        block[..., self.shape.place(part)] = taken(mine, rows, nowhere)
         return block
+
+
+def as_numbers(mask: Tensor, dtype: torch.dtype) -> Tensor:
+    """A mask of numbers to add, unless booleans are wanted."""
+    if mask.dtype != torch.bool or dtype == torch.bool:
+        return mask
+    return torch.zeros(mask.shape, dtype=dtype).masked_fill(~mask, NOWHERE)
 
 
 def spread(mask: Tensor | None, part: Part) -> Tensor:

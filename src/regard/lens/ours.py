@@ -28,7 +28,7 @@ def hold_ours(model: nn.Module, recorder: Recorder) -> Iterator[None]:
     """Let the recorder know what this model does for the length of a with block."""
     with ExitStack() as stack:
         for seam in seams(model).values():
-            stack.enter_context(seam.held(telling(recorder)))
+            stack.enter_context(seam.held(telling(recorder), innermost=True))
         for name, method in methods(model, recorder, stack).items():
             stack.enter_context(replaced(model, name, method))
         yield

@@ -1,8 +1,8 @@
-"""The rows of single attention calls, in the order they came: what a map is joined from."""
+"""The rows of single attention calls: what a map is joined from."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import torch
@@ -11,7 +11,7 @@ from torch import Tensor
 from regard.lens.badge import Badge, measure, sampled, together
 from regard.lens.keeping import Keep
 from regard.lens.maps import Map
-from regard.lens.terms import Terms, compact
+from regard.lens.terms import compact, hidden
 
 if TYPE_CHECKING:
     from regard.lens.capture import Seen
@@ -41,6 +41,22 @@ class Part:
     @property
     def texts(self) -> int:
         return len(self.map.query)
+
+    @property
+    def written(self) -> int:
+        """Up to which position any row may look: a cache with room to spare hides what nobody has written yet."""
+        mask = self.map.terms.mask
+        if mask is None or mask.shape[3] == 1:
+            return self.stop
+        looked_at = (~hidden(mask)).flatten(0, 2).any(0).nonzero()
+        return self.first + int(looked_at.max()) + 1 if len(looked_at) else self.first
+
+    def up_to(self, stop: int) -> Part:
+        """The same over the keys before `stop`, the last of which are the rows' own."""
+        keys, kept, terms = stop - self.first, max(stop - self.fresh, 0), self.map.terms
+        terms = replace(terms.trim(keys, self.rows), offset=keys - self.rows)
+        norms = None if self.map.norms is None else self.map.norms[:, :, :kept]
+        return replace(self, map=replace(self.map, key=self.map.key[:, :, :kept], terms=terms, norms=norms), stop=stop)
 
 
 def part_of(seen: Seen, keep: Keep) -> Part:
@@ -83,66 +99,6 @@ def judged(whole: Map, value: Tensor, output: Tensor, seen: Seen) -> Badge:
         )
     all_of = together(found)
     return replace(told, rows=all_of.rows, row_sum=all_of.row_sum, difference=all_of.difference, size=all_of.size)
-
-
-@dataclass
-class Track:
-    """The parts of one site within one entry."""
-
-    parts: list[Part] = field(default_factory=list)
-
-    def add(self, part: Part, keep: Keep) -> None:
-        """Join it to those before; what does not go on from them takes their place."""
-        fresh = self.known_up_to(part) if self.parts else part.first
-        if fresh is None:
-            self.parts.clear()
-            fresh = part.first
-        if self.parts:
-            self.forget(self.parts[-1], part)
-        mine, new = part.map, slice(fresh - part.first, None)
-        kept = replace(
-            mine,
-            query=keep.store(mine.query), key=keep.store(mine.key[:, :, new]), lse=keep.store(mine.lse),
-            terms=mine.terms.stored(keep.store),
-            norms=None if mine.norms is None else keep.store(mine.norms[:, :, new]),
-        )  # fmt: skip
-        self.parts.append(Part(kept, part.first, part.stop, fresh, part.turn))
-
-    def known_up_to(self, part: Part) -> int | None:
-        """Up to which position the keys are here already; None: this part does not go on from the last."""
-        last = self.parts[-1]
-        if part.map.heads != last.map.heads:
-            return None
-        if part.position == last.stop and part.stop == last.stop + part.rows:
-            return last.stop  # a cache has grown by the newest tokens
-        if (part.first, part.stop) != (last.first, last.stop) or part.map.terms.causal:
-            return None
-        whole = next(one for one in reversed(self.parts) if one.fresh == one.first)
-        known, given = whole.map.key, part.map.key.to(whole.map.key.device)
-        if known.shape == given.shape:
-            return part.stop if torch.equal(known, given) else None
-        times = len(given) // len(known)
-        spread = times > 0 and torch.equal(known.repeat_interleave(times, 0), given)
-        return part.first if spread else None  # beams: each text several times over
-
-    @staticmethod
-    def forget(last: Part, part: Part) -> None:
-        """Let go of masks and biases that the new part tells again, so that N steps do not keep N x N numbers."""
-        old, new = last.map.terms, part.map.terms
-        keys = last.stop - last.first
-        if old.mask is not None and new.mask is not None and last.first == part.first and key_only(old, keys):
-            begins = new.mask[..., :keys].to(old.mask.device)
-            last.same_mask = key_only(new, part.stop - part.first) and torch.equal(old.mask, begins)
-        if old.bias is not None and new.bias is not None and part.stop > last.stop and new.bias.shape[2] == 1:
-            moved = new.bias[..., part.rows : part.rows + keys].to(old.bias.device)
-            last.same_bias = part.rows == 1 and last.rows == 1 and torch.equal(old.bias, moved)
-        terms = replace(old, mask=None if last.same_mask else old.mask, bias=None if last.same_bias else old.bias)
-        last.map = replace(last.map, terms=terms)
-
-
-def key_only(terms: Terms, keys: int) -> bool:
-    """Is the mask one row of keys, the same for all queries?"""
-    return terms.mask is not None and terms.mask.shape[2] == 1 and terms.mask.shape[3] == keys
 
 
 def taken(tensor: Tensor, rows: Tensor, absent: float = 0.0) -> Tensor:

@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import update_wrapper
 from pathlib import Path
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar, Unpack
 
 from regard.attention.scores import blocks
 from regard.attention.tiles import Axis, Extent
 from regard.errors import InputError
+from regard.lens.alignment.recorded import Alignment, HeadNumbers, Splits, align_calls
 from regard.lens.badge import Badge
 from regard.lens.call import Call
 from regard.lens.capture import Recorder
+from regard.lens.draw.heat import Part, View
+from regard.lens.draw.heat_picture import picture
+from regard.lens.draw.heat_svg import svg, write_svg
+from regard.lens.draw.page import Opened, page, show, write_page
 from regard.lens.files import read_calls, write_calls
 from regard.lens.heads import Heads, Tally, write_csv
 from regard.lens.words import Token
@@ -87,6 +92,19 @@ class Recording:
             tally.add(call)
         return tally.table()
 
+    def align(
+        self, site: str | None = None, head: HeadNumbers = None, row: str | None = None, words: Splits = None,
+        batch: int = 0,
+    ) -> Alignment:  # fmt: skip
+        """Which source word each target word of a pair looked at most: links (source word, target word).
+
+        row    "input": where the word is the decoder's input; "output": where it is written, one earlier
+        words  splits a text into words (at white space, by default), or gives (source words, target words)
+
+        What is left out is chosen by how well the map agrees with itself on all calls; `.choice` says so.
+        """
+        return align_calls(self.calls, site, head, row, words, batch)
+
     def follow(self, texts: Sequence[Sequence[int]], roots: Sequence[int] | None = None, call: int = -1) -> None:
         """Put the beams of a search in order: row b of the batch becomes `texts[b]`, the ids that were said.
 
@@ -112,6 +130,49 @@ class Recording:
     ) -> None:  # fmt: skip
         """One head's weights as a table, the tokens beside and above it."""
         write_csv(path, table(self.last, site, head, rows, columns, batch))
+
+    def to_svg(
+        self, path: str | Path | None = None, site: str | None = None, head: int | None = None, **part: Unpack[Part]
+    ) -> str:
+        """A heat map as a standalone SVG: one head, without a head all of a site, without a site all there are.
+
+        `rows` and `columns` are (start, stop), `batch` the text. Above 65,536 cells (256 x 256) they are pooled, and
+        the badge in the picture says so. With a path it is also written there.
+        """
+        drawn = svg(picture(self.last, View(site, head, **part)))
+        if path is not None:
+            write_svg(drawn, path)
+        return drawn
+
+    def to_png(self, path: str | Path, site: str | None = None, head: int | None = None, **part: Unpack[Part]) -> None:
+        """The same picture as a PNG, twice as fine as the screen."""
+        from regard.lens.draw.heat_png import write_png  # Pillow only where it is needed
+
+        write_png(picture(self.last, View(site, head, **part)), path)
+
+    def to_html(self, path: str | Path | None = None, **opened: Unpack[Opened]) -> str:
+        """All heads as one interactive page that needs no network; with a path it is also written there.
+
+        site, head  what it opens with; of a long text these are shown finer than the rest
+        title       by default the text itself
+        batch       the place of the text in its batch
+        """
+        made = page(self.last, **opened)
+        if path is not None:
+            write_page(made, path)
+        return made
+
+    def show(self, **opened: Unpack[Opened]) -> Any:
+        """The same in a notebook, as the last line of a cell: a widget with the extra `notebook`, else the page."""
+        return show(self.last, **opened)
+
+    def __repr__(self) -> str:
+        calls = self.calls
+        if not calls:
+            return "Recording: nothing yet"
+        heads = sum(len(one.heads) for one in self.last.maps.values())
+        number = f"{len(calls)} call{'s' if len(calls) > 1 else ''}"
+        return f"Recording: {number}, {len(self.sites)} sites and {heads} heads in the last"
 
 
 def table(

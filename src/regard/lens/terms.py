@@ -20,6 +20,7 @@ from regard.errors import InputError
 
 LARGEST = 1 << 24  # numbers of a mask or bias that follows no rule
 ROWS = 512  # looked at together while a rule is sought
+DEEP = -1e9  # a number added to hide a cell, where -inf would have done
 
 
 @dataclass(frozen=True)
@@ -143,14 +144,26 @@ def with_mask(site: str, terms: Terms, mask: Tensor | None) -> Terms:
     if mask.dtype != torch.bool and bool(((mask == 0) | (mask == NOWHERE)).all()):
         mask = mask == 0
     if mask.dtype == torch.bool and mask.shape[2] > 1:
-        found = as_band(mask, terms.offset)
-        if found is not None:
-            (left, right), mask = found
-            bound = narrower(terms.window[0], left), narrower(terms.bound[1], right)
-            terms = replace(terms, causal=bound[1] == 0, window=(bound[0], None if bound[1] == 0 else bound[1]))
+        terms, mask = banded(terms, mask)
     if mask.dtype == torch.bool and bool(mask.all()):
         return terms
     return replace(terms, mask=bounded(site, "mask", mask))
+
+
+def banded(terms: Terms, mask: Tensor) -> tuple[Terms, Tensor]:
+    """As much of a boolean mask as a window says, and what is left of it."""
+    queries, offsets = mask.shape[2], [terms.offset]
+    if terms.bound == (None, None):  # a cache with room to spare: the last query stands where the last shown key does
+        shown = mask.flatten(0, 2).any(0).nonzero()
+        offsets += [int(shown.max()) + 1 - queries] if len(shown) >= queries else []
+    for offset in dict.fromkeys(offsets):
+        found = as_band(mask, offset)
+        if found is not None:
+            (left, right), rest = found
+            left, right = narrower(terms.window[0], left), narrower(terms.bound[1], right)
+            window = (left, None if right == 0 else right)
+            return replace(terms, offset=offset, causal=right == 0, window=window), rest
+    return terms, mask
 
 
 def with_bias(site: str, terms: Terms, bias: Tensor | None, queries: int) -> Terms:
@@ -161,6 +174,11 @@ def with_bias(site: str, terms: Terms, bias: Tensor | None, queries: int) -> Ter
         past = bias[0, :, 1:, 0].flip(-1)
         return replace(terms, diagonals=torch.cat([past, bias[0, :, 0]], -1))
     return replace(terms, bias=bounded(site, "bias", bias))
+
+
+def hidden(mask: Tensor) -> Tensor:
+    """Which cells a mask hides: False, or a number to add so low that nothing is left."""
+    return ~mask if mask.dtype == torch.bool else mask <= max(DEEP, torch.finfo(mask.dtype).min / 2)
 
 
 def rank_four(term: Tensor) -> Tensor:

@@ -10,9 +10,10 @@ from typing import Any
 import torch
 from torch import nn
 
-from regard.errors import InputError, KindError, UnknownNameError
+from regard.errors import InputError, UnknownNameError
 from regard.lens.capture import Recorder
 from regard.lens.keeping import Keep
+from regard.lens.opened import opened
 from regard.lens.ours import hold_ours, replaced
 from regard.lens.recording import Recording
 from regard.models import Recurrent, seams
@@ -59,20 +60,6 @@ def watch(
             stack.enter_context(in_order(model, recorder))
         yield Recording(recorder)
     check_seen(module, recorder)
-
-
-def opened(model: Any) -> tuple[nn.Module, Any]:
-    """The module to hold, and the tokenizer that comes with it."""
-    if isinstance(model, nn.Module):
-        return model, None
-    inner = getattr(model, "model", None)
-    if not isinstance(inner, nn.Module):
-        raise KindError(
-            "only a model can be watched",
-            found=f"{type(model).__module__}.{type(model).__qualname__}",
-            do="give a torch module, or what regard.load(FOLDER) gives",
-        )
-    return inner, getattr(model, "tokenizer", None)
 
 
 def hold(model: nn.Module, recorder: Recorder) -> AbstractContextManager[None]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 Token = str | int
 BROKEN = "�"  # what a part of a character is decoded to
@@ -42,7 +42,16 @@ class Text:
 
 def strings(tokenizer: Any, ids: Sequence[int]) -> list[str]:
     """What each id stands for: as it reads in a text, else its name in the vocabulary."""
-    return [string_of(tokenizer, number) for number in ids]
+    known = {number: string_of(tokenizer, number) for number in set(ids)}
+    return [known[number] for number in ids]
+
+
+def side_of(tokenizer: Any, side: Literal["source", "target"]) -> Any:
+    """What reads and writes the texts of that side: some tokenizers are two, with ids of their own each."""
+    if side == "source" and getattr(tokenizer, "separate_vocabs", False):  # transformers' Marian decodes targets only
+        names = {number: token for token, number in tokenizer.encoder.items()}
+        return lambda number: names.get(number, str(number)).replace("▁", " ")
+    return getattr(tokenizer, side, tokenizer)
 
 
 def string_of(tokenizer: Any, number: int) -> str:

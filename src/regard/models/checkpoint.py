@@ -69,7 +69,10 @@ def replace_file(path: Path, write: Any) -> None:
     """Write beside the file, make sure it is on disk, then take its place in one move."""
     beside = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
+        beside.touch()
+        usual = beside.stat().st_mode  # as the system has it for new files; some libraries let nobody else read
         write(beside)
+        beside.chmod(usual)
         with beside.open("rb") as file:
             os.fsync(file.fileno())
         beside.replace(path)

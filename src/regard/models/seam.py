@@ -1,7 +1,8 @@
 """The seam: the one place of a layer where its attention can be taken hold of from outside.
 
 A hook gets the site's name, the next function in line and the arguments of `attend`, and gives back the output. Hooks
-nest, the newest outermost, and are let go in the same way.
+nest, the newest outermost, and are let go in the same way; those that only look on stand innermost, so that what they
+see is what is computed, whatever others change before.
 """
 
 from __future__ import annotations
@@ -33,9 +34,9 @@ class Seam:
         return call(query, key, value, **options)
 
     @contextmanager
-    def held(self, hook: Hook) -> Iterator[None]:
+    def held(self, hook: Hook, *, innermost: bool = False) -> Iterator[None]:
         """Let `hook` stand between the layer and `attend` for the length of a with block."""
-        self.hooks.append(hook)
+        self.hooks.insert(0 if innermost else len(self.hooks), hook)
         try:
             yield
         finally:  # the newest that is this very hook: others may be equal to it, or be let go in another order

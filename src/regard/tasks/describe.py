@@ -7,20 +7,31 @@ from pathlib import Path
 from typing import Any
 
 from regard.errors import FileError
-from regard.interop.folders import read_json
-from regard.models.checkpoint import own_tensors
+from regard.interop.folders import locate, read_json
+from regard.interop.huggingface import READERS
+from regard.models.checkpoint import own_tensors, read_settings
 from regard.tasks.loading import Found, find, tokenizer_of
 
 SIZES = (
     "layers", "encoder_layers", "decoder_layers", "dim", "hidden", "heads", "feedforward", "vocabulary",
     "source_vocabulary", "target_vocabulary", "max_length",
 )  # fmt: skip
+THEIR_SIZES = (
+    "num_hidden_layers", "n_layer", "num_layers", "encoder_layers", "decoder_layers", "hidden_size", "n_embd",
+    "d_model", "num_attention_heads", "n_head", "num_heads", "num_key_value_heads", "encoder_attention_heads",
+    "intermediate_size", "vocab_size", "max_position_embeddings", "n_positions", "sliding_window",
+)  # fmt: skip
 KINDS = ("norm", "activation", "positions", "attention", "shared", "tied", "head", "labels")
 
 
 def describe(name: str | Path) -> dict[str, Any]:
     """Family, sizes, parameters, tokenizer and origin of a model."""
-    found = find(name)
+    folder = locate(name)
+    settings = read_settings(folder)
+    kind = next(iter(settings.get("architectures") or ()), "")
+    if settings.get("format") != "regard" and "model_type" in settings and kind not in READERS:
+        return describe_other(folder, settings, kind)
+    found = find(folder)
     config = found.model.config.to_dict()
     return {
         "folder": str(found.folder),
@@ -31,6 +42,20 @@ def describe(name: str | Path) -> dict[str, Any]:
         "parameters": sum(tensor.numel() for tensor in own_tensors(found.model).values()),
         "tokenizer": tokenizer_words(found),
         **trained(found.folder),
+    }
+
+
+def describe_other(folder: Path, settings: dict[str, Any], kind: str) -> dict[str, Any]:
+    """The same of a model of Hugging Face that ours do not equal, from its files alone."""
+    texts = settings.get("text_config")
+    sizes = {**settings, **texts} if isinstance(texts, dict) else settings
+    return {
+        "folder": str(folder),
+        "origin": f"Hugging Face ({kind or 'no architecture named'})",
+        "family": settings["model_type"],
+        "sizes": {size: sizes[size] for size in THEIR_SIZES if sizes.get(size) is not None},
+        "weights": sum(path.stat().st_size for path in folder.glob("*.safetensors")),
+        "use": "regard look, record and heads show its attention, with transformers; ours do not equal it",
     }
 
 

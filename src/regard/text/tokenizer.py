@@ -89,6 +89,12 @@ class Tokenizer:
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
         return [encoding.ids for encoding in self.engine.encode_batch(list(texts))]
 
+    def spans(self, text: str) -> list[tuple[int, int] | None]:
+        """Where each id of `encode` stands in the text, (start, stop); None for what stands around it."""
+        encoding = self.engine.encode(text)
+        around = encoding.special_tokens_mask
+        return [None if put else span for span, put in zip(encoding.offsets, around, strict=True)]
+
     def decode(self, ids: Sequence[int]) -> str:
         text: str = self.engine.decode(list(ids), skip_special_tokens=True)
         return tidied(text) if self.tidy else text

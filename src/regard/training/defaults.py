@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 
 from regard.errors import InputError, UnknownNameError
 from regard.text.corpora import Checks, guess_kind, suits_two_fields
+from regard.text.grammar import is_grammar
 from regard.training.recipe import TASKS
-from regard.training.sources import Rows, is_grammar
+from regard.training.sources import Rows
 
 KINDS = {"pairs": "translate", "labelled": "classify", "lines": "generate"}
 

@@ -8,25 +8,16 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from regard.errors import InputError
 from regard.text.corpora import Checks, Corpus, Report, Row, Source, digest
 from regard.text.corpora.checks import SEEN
-from regard.text.grammar import sentences
+from regard.text.grammar import is_grammar, read_name
 
-GRAMMAR = "grammar:"
 SPAN = 1 << 64
-
-
-def is_grammar(value: Any) -> bool:
-    return isinstance(value, str) and value.startswith(GRAMMAR)
 
 
 def grammar_rows(value: str) -> list[tuple[str, str]]:
     """The pairs of "grammar:NAME" or "grammar:NAME:COUNT"."""
-    name, _, count = value.removeprefix(GRAMMAR).partition(":")
-    if count and not count.isdecimal():
-        raise InputError("the built-in language is asked for by set and count", found=value, do="grammar:train:20000")
-    return [(one.source, one.target) for one in sentences(name, int(count) if count else None)]
+    return [(one.source, one.target) for one in read_name(value).sentences()]
 
 
 @dataclass

@@ -13,9 +13,13 @@ from typer.testing import CliRunner, Result
 
 import regard
 from benchmarks import peers
-from regard.cli.evaluate import Progress, evaluate
+from regard.cli.attention_tables import antecedents_view
+from regard.cli.evaluate import evaluate
 from regard.cli.verb import Verb
+from regard.cli.waiting import Progress
+from regard.lens.draw.terminal import as_text
 from regard.text import scores
+from regard.training.evaluate.antecedents import Antecedents, HeadShare
 
 PAIRS = list(zip(peers.sentences(3, 12), peers.sentences(4, 12), strict=True))
 
@@ -95,12 +99,29 @@ def test_the_language_is_that_of_the_recipe(places: dict[str, str]) -> None:
     assert "moses-fr" in str(asked)
 
 
-def test_a_grammar_set_has_a_dictionary_beside_it(places: dict[str, str]) -> None:
+def test_a_grammar_set_has_a_dictionary_beside_it_and_says_what_attention_did(places: dict[str, str]) -> None:
     result = run(places, "marian", "grammar:unseen", "--limit", "20", "--beams", "1")
     assert result.exit_code == 0, result.stderr
     assert "a dictionary, word for word" in result.stdout
     assert "pronouns that agree" in result.stdout
     assert "chance:50" in result.stdout
+    for words in ("alignment error rate, sure links only", "mean of all heads", "row that writes il or elle", "head 1"):
+        assert words in result.stdout
+    assert 'the antecedent of "it" above the rival noun, of' in result.stdout
+    assert "chance: 50 %" in result.stdout
+
+
+def test_of_many_heads_the_best_are_shown() -> None:
+    heads = [
+        HeadShare("output", f"decoder.{layer}.cross", head, (16 * layer + head) / 100)
+        for layer in range(2)
+        for head in range(16)
+    ]
+    shown = as_text(antecedents_view(Antecedents(heads, 100)))
+    assert "best 8 of 32" in shown
+    assert "decoder.1.cross" in shown
+    assert "31.0 %" in shown
+    assert "decoder.0.cross" not in shown
 
 
 def test_a_classifier(places: dict[str, str], tmp_path: Path) -> None:
@@ -145,13 +166,13 @@ def test_errors_say_what_to_do_and_exit_with_2(arguments: list[str], message: st
 
 
 def test_progress_is_for_people_who_wait(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
-    with Progress() as told:
+    with Progress("evaluating") as told:
         told(1, 2)
-        monkeypatch.setattr("regard.cli.evaluate.PATIENCE", -1.0)
+        monkeypatch.setattr("regard.cli.waiting.PATIENCE", -1.0)
         told(2, 2)
     assert capfd.readouterr() == ("", "")  # nobody watches: this is no terminal
     monkeypatch.setenv("FORCE_COLOR", "1")
-    with Progress() as told:
+    with Progress("evaluating") as told:
         told(1, 2)
     out, err = capfd.readouterr()
     assert out == ""

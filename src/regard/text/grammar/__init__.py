@@ -6,6 +6,7 @@ to each other in `english`, `french` and `spelling`, and how sentences are made 
 
 from regard.text.grammar.dictionary import lemmas, word_for_word
 from regard.text.grammar.heldout import held_out_adjective, held_out_pair
+from regard.text.grammar.naming import Named, is_grammar, read_name
 from regard.text.grammar.patterns import PATTERNS
 from regard.text.grammar.sentence import Pronoun, Sentence, agreement, words
 from regard.text.grammar.sets import SETS, lecture, sentences
@@ -13,13 +14,16 @@ from regard.text.grammar.sets import SETS, lecture, sentences
 __all__ = [
     "PATTERNS",
     "SETS",
+    "Named",
     "Pronoun",
     "Sentence",
     "agreement",
     "held_out_adjective",
     "held_out_pair",
+    "is_grammar",
     "lecture",
     "lemmas",
+    "read_name",
     "sentences",
     "word_for_word",
     "words",

@@ -3,23 +3,29 @@
 Scores of translations are sacreBLEU's and carry its signature, so that two of them can be compared, or must not be.
 """
 
+from regard.text.scores.alignment import AlignmentScore, Gold, alignment_score, parse_pharaoh, pharaoh
 from regard.text.scores.bleu import LengthRow, Score, bleu, bleu_by_length, bleu_tokenised, chrf
 from regard.text.scores.bootstrap import Comparison, paired_bootstrap
 from regard.text.scores.counts import LabelScore, Share, accuracy, confusion, per_label, pronoun_agreement
 
 __all__ = [
+    "AlignmentScore",
     "Comparison",
+    "Gold",
     "LabelScore",
     "LengthRow",
     "Score",
     "Share",
     "accuracy",
+    "alignment_score",
     "bleu",
     "bleu_by_length",
     "bleu_tokenised",
     "chrf",
     "confusion",
     "paired_bootstrap",
+    "parse_pharaoh",
     "per_label",
+    "pharaoh",
     "pronoun_agreement",
 ]

@@ -6,6 +6,7 @@ from typing import TypedDict, Unpack
 
 from regard.errors import InputError, UnknownNameError
 from regard.tasks import Classifier, Generator, Translator
+from regard.training.evaluate.attention import look_into
 from regard.training.evaluate.classes import evaluate_classes
 from regard.training.evaluate.data import EvaluationData, read_data
 from regard.training.evaluate.masks import evaluate_masks
@@ -20,6 +21,7 @@ __all__ = [
     "EvaluationData",
     "block_of",
     "evaluate",
+    "look_into",
     "read_data",
     "target_language",
     "validate_translations",

@@ -6,15 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from regard.errors import InputError, UnknownNameError
+from regard.errors import InputError
 from regard.text.corpora import Checks, Corpus, Row, Source
-
-if TYPE_CHECKING:
-    from regard.text.grammar import Sentence
-
-GRAMMAR = "grammar:"
+from regard.text.grammar import Named, Sentence, is_grammar, read_name
 
 
 @dataclass(frozen=True)
@@ -58,9 +54,9 @@ class EvaluationData:
         return " and ".join(self.source.files)
 
     @property
-    def grammar(self) -> str | None:
-        """The name of the grammar set, if it is one."""
-        return self.name.removeprefix(GRAMMAR) if self.name.startswith(GRAMMAR) else None
+    def grammar(self) -> Named | None:
+        """The grammar set, if it is one."""
+        return read_name(self.source.files) if any(map(is_grammar, self.source.files)) else None
 
     def pairs(self) -> Pairs:
         """For translators."""
@@ -88,10 +84,8 @@ class EvaluationData:
         return Texts([row.texts[0] for row in rows], notes)
 
     def sentences(self) -> list[Sentence]:
-        """The grammar set."""
-        from regard.text import grammar
-
-        return grammar.sentences(self.grammar or "", count=self.limit)
+        """Those of the grammar set."""
+        return [] if self.grammar is None else self.grammar.sentences(self.limit)
 
     def rows(self, checks: Checks) -> tuple[list[Row], list[str]]:
         """The rows of the files, and what to tell of those that were left out."""
@@ -113,20 +107,6 @@ def read_data(
     source = Source.parse(files)
     if limit is not None and limit < 1:
         raise InputError("limit must be at least 1", found=f"{limit}", do="leave it out to score everything")
-    if any(name.startswith(GRAMMAR) for name in source.files):
-        name, _, count = source.files[0].removeprefix(GRAMMAR).partition(":")
-        if len(source.files) == 1 and count.isdecimal():  # as training names it: grammar:unseen:100
-            source, limit = Source((GRAMMAR + name,)), min(limit or int(count), int(count))
-        check_grammar(source.files)
+    if any(map(is_grammar, source.files)):
+        read_name(source.files)  # a wrong name is refused before a model is loaded
     return EvaluationData(source, base, limit)
-
-
-def check_grammar(files: tuple[str, ...]) -> None:
-    """A grammar set stands alone, and is one that there is."""
-    from regard.text import grammar
-
-    if len(files) > 1:
-        raise InputError("a grammar set has both sides already", found=" and ".join(files), do=f"give only {files[0]}")
-    known = [GRAMMAR + name for name in grammar.SETS]
-    if files[0] not in known:
-        raise UnknownNameError("grammar set", files[0], known)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from regard.text.scores import Comparison, LabelScore, LengthRow, Score
+
+if TYPE_CHECKING:
+    from regard.training.evaluate.attention import Attention
 
 
 @dataclass(frozen=True)
@@ -17,6 +20,7 @@ class Evaluation:
     count      how many `unit` were scored, in how many `seconds`
     baseline   what `baselines` are the scores of, in words; by the name of the score
     outputs    what the model said of each text, where it says something
+    attention  what heads did, where it is known what they should do and somebody asked (`look_into`)
     """
 
     task: str
@@ -34,6 +38,7 @@ class Evaluation:
     comparison: Comparison | None = None
     notes: list[str] = field(default_factory=list)
     outputs: list[str] = field(default_factory=list)
+    attention: Attention | None = None
 
     def __getitem__(self, name: str) -> float:
         """The value of the score of that name."""
@@ -53,6 +58,7 @@ class Evaluation:
             "labels": [row._asdict() for row in self.labels],
             "confusion": [{"truth": t, "said": s, "texts": n} for (t, s), n in sorted(self.confusion.items())],
             "comparison": self.comparison._asdict() if self.comparison else None,
+            "attention": self.attention.to_dict() if self.attention else None,
             "notes": self.notes,
         }
         return {name: value for name, value in found.items() if value not in (None, "", [])}

@@ -1,0 +1,90 @@
+"""`regard record`: what every head does with a text, kept in one file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from regard.cli.recordings import ENDING, given, opened, read_file
+from regard.errors import InputError
+
+if TYPE_CHECKING:
+    from regard.lens.recording import Recording
+
+
+def record(
+    model: str = typer.Argument(..., metavar="MODEL", help="A folder, or a name on the hub."),
+    text: str | None = typer.Argument(None, metavar="TEXT", help="What it reads; - for standard input."),
+    out: Path = typer.Option(..., metavar="FILE.regard", help="Where to write the recording."),
+    file: Path | None = typer.Option(None, metavar="FILE", help="Read this file instead, as one text."),
+    lines: bool = typer.Option(False, "--lines", help="Each line is a text (source, tab, target), and a call."),
+    target: str | None = typer.Option(None, help="What the decoder reads (what the model says itself)."),
+    sites: list[str] | None = typer.Option(None, help='Keep only these, such as "decoder.*.cross"; may be repeated.'),
+    heads: str | None = typer.Option(None, metavar="N,N", help="Keep only these heads, from 0."),
+    dtype: str | None = typer.Option(None, help="Of what is kept (the model's own, which is exact)."),
+    values: bool = typer.Option(False, "--values", help="Keep the norms of the values too."),
+    device: str = typer.Option("auto", help="auto, cpu, cuda or mps."),
+) -> None:
+    """Write what every head does with a text into one .regard file.
+
+    The file holds queries, keys and the log-sum-exp of each row, not the map itself: every weight can be had from it,
+    exactly, with `regard look FILE.regard`, `regard heads FILE.regard` or regard.Recording.load.
+    """
+    from regard.cli.waiting import Progress
+    from regard.lens.survey import read_lines
+
+    if (text is None) == (file is None):
+        raise InputError("there must be one text to record", do=f'regard record {model} "some text", or --file FILE')
+    if out.suffix != ENDING:
+        raise InputError(f"a recording is a {ENDING} file", found=str(out), do=f"--out {out.with_suffix(ENDING)}")
+    whole = given(text) if text is not None else read_file(file) if file is not None else ""
+    options: dict[str, Any] = {"sites": sites or None, "heads": numbers(heads), "dtype": dtype, "values": values}
+    with Progress("recording") as told:
+        subject = opened(model, device)
+        if not lines:
+            seen = subject.see(whole.strip("\n"), target, **options)
+        else:
+            if target is not None:
+                raise InputError(
+                    "with --lines each line brings its own target", do="put a tab and the target behind it"
+                )
+            seen = one_by_one(subject, read_lines(iter(whole.splitlines()), pair=subject.pair), options, told)
+        seen.save(out)
+    typer.echo(f"wrote {out}: {words(seen, out)}", err=True)
+    typer.echo(f"{'✓' if seen.badge.true else '✗ not what the model used:'} {seen.badge}", err=True)
+
+
+def one_by_one(subject: Any, lines: list[Any], options: dict[str, Any], told: Any) -> Recording:
+    """A call for each line."""
+    from regard.lens.recording import Recording
+
+    calls = []
+    for number, line in enumerate(lines, 1):
+        calls.append(subject.see(line.text, line.target, **options).last)
+        told(number, len(lines))
+    if not calls:
+        raise InputError("there is no text to record", found="no line with words", do="give one text a line")
+    return Recording(calls=calls)
+
+
+def numbers(told: str | None) -> list[int] | None:
+    if told is None:
+        return None
+    parts = [part.strip() for part in told.split(",")]
+    if not all(part.isdigit() for part in parts):
+        raise InputError("heads are numbers, from 0", found=f"--heads {told}", do="--heads 0,3")
+    return [int(part) for part in parts]
+
+
+def words(seen: Recording, path: Path) -> str:
+    """What is in it, in a line."""
+    from regard.cli.info import size
+    from regard.lens.describe import tokens_words
+
+    call, calls = seen.last, len(seen.calls)
+    many = f"{calls} calls, the last of " if calls > 1 else ""
+    heads = sum(len(one.heads) for one in call.maps.values())
+    sites = f"{len(call.sites)} site{'s' * (len(call.sites) != 1)}"
+    return f"{many}{tokens_words(call)}, {sites}, {heads} heads, {size(path.stat().st_size)}"

@@ -1,0 +1,83 @@
+"""A recording for a verb: from a file, or by having a model read."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from regard.errors import FileError, InputError
+
+if TYPE_CHECKING:
+    from regard.attention.tiles import Extent
+    from regard.lens.recording import Recording
+    from regard.lens.subject import Subject
+
+ENDING = ".regard"
+STANDARD = "-"  # the text that means standard input
+MODEL = "A folder, a name on the hub, or a .regard file."
+
+
+def is_recording(name: str) -> bool:
+    return name.endswith(ENDING) and not Path(name).is_dir()
+
+
+def opened(name: str, device: str) -> Subject:
+    """The model of that name; what its user should know of it is said."""
+    from regard.lens.subject import open_subject
+
+    subject = open_subject(name, device)
+    for note in subject.reader.notes:
+        typer.echo(f"note: {note}", err=True)
+    return subject
+
+
+def recorded(name: str, text: str | None, target: str | None, device: str) -> Recording:
+    """What is in the file, or what the model does with the text."""
+    from regard.cli.waiting import Progress
+    from regard.lens.recording import Recording
+
+    if is_recording(name):
+        if text is not None or target is not None:
+            raise InputError("a recording holds its text already", found=f"{text or target!r:.60}", do="leave it out")
+        return Recording.load(name)
+    if text is None:
+        raise InputError("there is no text to look at", do=f'regard look {name} "some text"')
+    with Progress("reading"):
+        return opened(name, device).see(given(text), None if target is None else given(target))
+
+
+def given(text: str) -> str:
+    """As it stands, or for "-" all of standard input."""
+    return sys.stdin.buffer.read().decode("utf-8", errors="replace") if text == STANDARD else text
+
+
+def read_file(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise FileError(f"cannot read {path}", found=error.strerror or str(error), do="check the name") from error
+
+
+def chosen(recording: Recording, call: int | None) -> Recording:
+    """The recording with one of its calls: the last, unless another is asked for."""
+    from regard.lens.recording import Recording as Made
+
+    calls = recording.calls
+    if call is None:
+        return Made(calls=[recording.last])
+    if not -len(calls) <= call < len(calls):
+        raise InputError("there is no such call", found=f"{call}, of {len(calls)}", do=f"choose 0 to {len(calls) - 1}")
+    return Made(calls=[calls[call]])
+
+
+def extent(name: str, told: str | None) -> Extent | None:
+    """Tokens "20:50", counted from 0, the last left out."""
+    if told is None:
+        return None
+    start, colon, stop = told.partition(":")
+    if not (colon and start.isdigit() and stop.isdigit()):
+        raise InputError(f"{name} must be two numbers of tokens", found=f"{told!r}", do=f"{name} 20:50")
+    return int(start), int(stop)

@@ -1,0 +1,163 @@
+"""Any model of Hugging Face that reads text, through their own classes: to look at, where ours do not equal it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from inspect import signature
+from textwrap import shorten
+from typing import Any
+
+import torch
+from torch import nn
+
+from regard.errors import InputError, RegardError
+from regard.text.tokenizer import Batch, padded
+
+LONGEST = 256  # tokens of what a model says, where its folder sets no bound
+
+
+@dataclass(frozen=True)
+class Auto:
+    """A model of theirs with its tokenizer: texts to ids, and ids through the model."""
+
+    model: Any
+    tokenizer: Any
+    notes: tuple[str, ...] = ()
+
+    @property
+    def origin(self) -> str:
+        return f"Hugging Face ({type(self.model).__name__})"
+
+    @cached_property
+    def pair(self) -> bool:
+        """Has it a source and a target?"""
+        return "decoder_input_ids" in signature(self.model.forward).parameters
+
+    @property
+    def pad(self) -> int:
+        ends = self.tokenizer.eos_token_id
+        return next(number for number in (self.tokenizer.pad_token_id, ends, 0) if number is not None)
+
+    @property
+    def limits(self) -> tuple[int | None, int | None]:
+        """The most tokens it can read, of a source and of a target: where positions are learned, or in a table."""
+        sides: tuple[list[int], list[int]] = ([], [])
+        for name, module in self.model.named_modules():
+            if isinstance(module, nn.Embedding) and ("position" in name.lower() or name.endswith("wpe")):
+                if "relative" in name.lower():
+                    continue
+                sides[self.pair and "decoder." in name].append(places(module))
+        source, target = (min(side, default=None) for side in sides)
+        return source, target
+
+    def encode(self, texts: Sequence[str]) -> list[list[int]]:
+        return self.known(texts, self.tokenizer(list(texts))["input_ids"])
+
+    def encode_targets(self, texts: Sequence[str]) -> list[list[int]]:
+        """What the decoder reads when it is to say these texts: as in training, shifted by one."""
+        rows = self.known(texts, self.tokenizer(text_target=list(texts))["input_ids"])
+        shift = getattr(self.model, "prepare_decoder_input_ids_from_labels", None)
+        if shift is None:
+            return [[self.start, *self.without_end(row)] for row in rows]
+        return [shift(labels=torch.tensor([row]))[0].tolist() for row in rows]
+
+    def known(self, texts: Sequence[str], rows: list[list[int]]) -> list[list[int]]:
+        """The ids, if the model has them all."""
+        vocabulary = self.model.get_input_embeddings().num_embeddings
+        for text, ids in zip(texts, rows, strict=True):
+            if max(ids, default=0) >= vocabulary:
+                raise InputError(
+                    "the tokenizer has tokens that the model does not know",
+                    found=f"id {max(ids)} in {text!r:.60}; the model knows 0 to {vocabulary - 1}",
+                    do="use the tokenizer that belongs to the model",
+                )
+        return rows
+
+    @property
+    def start(self) -> int:
+        settings = (getattr(self.model, "generation_config", None), self.model.config)
+        names = ("decoder_start_token_id", "bos_token_id")
+        found = (getattr(where, name, None) for name in names for where in settings)
+        return next((number for number in found if number is not None), self.pad)
+
+    def without_end(self, row: list[int]) -> list[int]:
+        """Up to the first end, which nobody reads."""
+        theirs = getattr(getattr(self.model, "generation_config", None), "eos_token_id", None)
+        ends = self.tokenizer.eos_token_id if theirs is None else theirs
+        known = set(ends) if isinstance(ends, list) else {ends}
+        return row[: next((place for place, number in enumerate(row) if number in known), len(row))]
+
+    @torch.no_grad()
+    def say(self, rows: list[list[int]], *, greedy: bool = False) -> list[list[int]]:
+        """What the model makes of each source, as its decoder reads it: from the start to the last word.
+
+        The decoder of a model that writes nothing reads the source again, as its own forward has it.
+        """
+        if not self.model.can_generate():
+            return [[self.start, *row[:-1]] for row in rows]
+        ids, mask = padded(rows, self.pad)
+        how: dict[str, Any] = {"num_beams": 1} if greedy else {}
+        theirs = self.model.generation_config
+        if theirs.max_length in (None, 20) and theirs.max_new_tokens is None:  # 20 is what nobody chose
+            how["max_new_tokens"] = min(LONGEST, self.limits[1] or LONGEST) - 1
+        device = self.model.device
+        with quiet():
+            found = self.model.generate(ids.to(device), attention_mask=mask.long().to(device), do_sample=False, **how)
+        return [self.read_again(row) for row in found.tolist()]
+
+    def read_again(self, row: list[int]) -> list[int]:
+        """Of what was said all that was read on the way: neither the end, nor the last word where there was no end."""
+        said = self.without_end(row[1:])
+        return [row[0], *(said if len(said) + 1 < len(row) else said[:-1])]
+
+    @torch.no_grad()
+    def read(self, source: Batch, target: Batch | None) -> None:
+        """One forward. Masks are given only where something fills up; of the logits as few as can be are made."""
+        given: dict[str, Any] = named("input_ids", "attention_mask", source)
+        if target is not None:
+            given |= named("decoder_input_ids", "decoder_attention_mask", target)
+        taken = signature(self.model.forward).parameters
+        given |= {name: value for name, value in (("use_cache", False), ("logits_to_keep", 1)) if name in taken}
+        given = {name: x.to(self.model.device) if isinstance(x, torch.Tensor) else x for name, x in given.items()}
+        try:
+            self.model(**given)
+        except RegardError:
+            raise
+        except Exception as error:  # whatever a model may say to inputs that are not its own
+            raise InputError(
+                f"{type(self.model).__name__} could not read this",
+                found=shorten(f"{type(error).__name__}: {error}", 160),
+                do="call it in Python as it wants: with regard.watch(model) as seen: model(...)",
+            ) from error
+
+
+def named(ids: str, mask: str, batch: Batch) -> dict[str, Any]:
+    return {ids: batch.ids} if bool(batch.mask.all()) else {ids: batch.ids, mask: batch.mask.long()}
+
+
+def places(table: nn.Embedding) -> int:
+    """How many positions a table has room for; some leave the first rows unused."""
+    unused = getattr(table, "offset", None)
+    if unused is None:
+        unused = 0 if table.padding_idx is None else table.padding_idx + 1
+    return table.num_embeddings - int(unused)
+
+
+@contextmanager
+def quiet() -> Iterator[Any]:
+    """transformers without its reports and bars: what matters of them is said in our words."""
+    import transformers
+
+    log: Any = transformers.utils.logging
+    before, bars = log.get_verbosity(), log.is_progress_bar_enabled()
+    log.set_verbosity_error()
+    log.disable_progress_bar()
+    try:
+        yield transformers
+    finally:
+        log.set_verbosity(before)
+        if bars:
+            log.enable_progress_bar()

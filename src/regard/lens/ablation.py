@@ -1,0 +1,95 @@
+"""Which heads, together, does a model need for one thing and not for another? A search over what to silence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from regard.errors import InputError
+from regard.lens.effect import Effect, HeadEffect, scored, without
+
+Place = tuple[str, int]  # a site and a head
+Score = Callable[[Any], float]
+Told = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Some heads silenced: what became of the score that should fall, and of what should be spared."""
+
+    heads: tuple[Place, ...]
+    score: float
+    cost: float
+
+
+@dataclass(frozen=True)
+class Search:
+    """What to lower, what it may cost at most, and how widely to look.
+
+    score  falls as the thing that is looked for breaks
+    cost   rises as everything else breaks; sets that raise it by more than `allow` are given up
+    most   heads together, at most
+    width  sets of each size that are looked into further
+    """
+
+    score: Score
+    cost: Score
+    allow: float
+    most: int = 4
+    width: int = 3
+
+
+@dataclass(frozen=True)
+class Searched:
+    """What each head's silence did alone, and the best set of each size that was found."""
+
+    alone: Effect
+    best: list[Trial]
+
+
+def search(model: Any, how: Search, told: Told | None = None) -> Searched:
+    """Of the best sets so far, each with one head more, those that lower the score most are gone on with."""
+    baseline, sites = scored(model, how.score)
+    heads = [(site, head) for site, size in sites.items() for head in range(size)]
+    limit = how.cost(model) + how.allow
+    alone: list[HeadEffect] = []
+    front: list[Trial] = [Trial((), 0.0, 0.0)]
+    best: list[Trial] = []
+    done, total = 0, len(heads) * (1 + how.width * (how.most - 1))
+    for _ in range(how.most):
+        sets = dict.fromkeys(larger(trial.heads, head) for trial in front for head in heads if head not in trial.heads)
+        tried: list[Trial] = []
+        for chosen in sets:
+            tried.append(tried_out(model, how, chosen))
+            done += 1
+            if told is not None:
+                told(min(done, total), total)
+        alone = alone or [HeadEffect(*one.heads[0], one.score, one.score - baseline) for one in tried]
+        spared = sorted((trial for trial in tried if trial.cost <= limit), key=lambda trial: trial.score)
+        if not spared:
+            break
+        front = spared[: how.width]
+        best.append(front[0])
+    if not best:
+        raise InputError("no head can be silenced at so small a cost", found=f"{len(heads)} heads", do="allow more")
+    return Searched(Effect(baseline, alone), best)
+
+
+def larger(heads: tuple[Place, ...], head: Place) -> tuple[Place, ...]:
+    return tuple(sorted((*heads, head)))
+
+
+def tried_out(model: Any, how: Search, heads: tuple[Place, ...]) -> Trial:
+    with without(model, heads):
+        return Trial(heads, how.score(model), how.cost(model))
+
+
+def random_heads(heads: Sequence[Place], but: Sequence[Place], draws: int, seed: int = 0) -> list[tuple[Place, ...]]:
+    """As many other heads as `but` has, drawn at random, some times."""
+    others = [head for head in heads if head not in but]
+    if len(others) < len(but):
+        raise InputError("there are not as many other heads", found=f"{len(others)}, of {len(heads)}")
+    chance = Random(seed)
+    return [tuple(sorted(chance.sample(others, len(but)))) for _ in range(draws)]

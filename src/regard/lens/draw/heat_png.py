@@ -1,0 +1,136 @@
+"""A picture of maps as a PNG, twice as fine as the screen, with its badge in the picture and in the file."""
+
+from __future__ import annotations
+
+import unicodedata
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from PIL import Image, ImageDraw, ImageFont
+from PIL.PngImagePlugin import PngInfo
+
+from regard.errors import FileError
+from regard.lens.draw.heat import shares
+from regard.lens.draw.heat_colours import colour
+from regard.lens.draw.heat_picture import GAPPED, SIZES, SLANT, Panel, Picture, Words
+
+FINE = 2  # pixels of the file for one of the picture
+GROUND, FRAME = (255, 255, 255), (217, 209, 195)
+INKS = {"title": (28, 26, 23), "head": (28, 26, 23), "name": (28, 26, 23), "soft": (107, 101, 92)}
+LEVELS = 255
+# What systems usually have, wide ranges of letters first. The font within Pillow comes last: it has no accents.
+FONTS = (
+    "DejaVuSans.ttf", "NotoSans-Regular.ttf", "LiberationSans-Regular.ttf", "Arial.ttf", "arial.ttf", "segoeui.ttf",
+    "Helvetica.ttc", "NotoSansCJK-Regular.ttc", "Arial Unicode.ttf", "PingFang.ttc", "msyh.ttc", "msgothic.ttc",
+    "malgun.ttf", "wqy-microhei.ttc", "DroidSansFallbackFull.ttf", "NotoSansArabic-Regular.ttf",
+    "NotoSansHebrew-Regular.ttf", "NotoSansDevanagari-Regular.ttf", "seguisym.ttf", "Symbola.ttf", "unifont.ttf",
+)  # fmt: skip
+BOLD = ("DejaVuSans-Bold.ttf", "NotoSans-Bold.ttf", "LiberationSans-Bold.ttf", "Arial Bold.ttf", "arialbd.ttf")
+
+
+def write_png(made: Picture, path: str | Path | BinaryIO) -> None:
+    """Paint it and put it into a file, or into what is open already."""
+    from regard import __version__
+
+    info = PngInfo()
+    for name, text in (("Title", made.title), ("Description", made.badge), ("Software", f"regard {__version__}")):
+        info.add_itxt(name, text)
+    try:
+        if isinstance(path, (str, Path)):
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
+        png(made).save(path, format="PNG", pnginfo=info, optimize=True, dpi=(96 * FINE, 96 * FINE))
+    except OSError as error:
+        raise FileError(f"cannot write {path}", found=str(error), do="choose another place, or make room") from error
+
+
+def png(made: Picture) -> Image.Image:
+    """The picture, on light ground."""
+    image = Image.new("RGB", (made.width * FINE, made.height * FINE), GROUND)
+    for panel in made.panels:
+        paint_panel(image, panel, made.most)
+    x, y, width, height = (number * FINE for number in made.scale)
+    ramp = np.linspace(0, LEVELS, width).round().astype(int)
+    image.paste(Image.fromarray(np.broadcast_to(palette()[ramp], (height, width, 3)).copy()), (x, y))
+    framed(image, x, y, width, height)
+    for words in made.words:
+        write(image, words)
+    return image
+
+
+@cache
+def palette() -> Any:
+    return np.array([colour(level / LEVELS) for level in range(LEVELS + 1)], dtype=np.uint8)
+
+
+def paint_panel(image: Image.Image, panel: Panel, most: float) -> None:
+    levels = (shares(panel.heat, most) * LEVELS).round().int().numpy()
+    side = panel.step * FINE
+    cells = palette()[levels].repeat(side, 0).repeat(side, 1)
+    if panel.step >= GAPPED:  # cells stand apart
+        for number in range(FINE):
+            cells[side - 1 - number :: side] = cells[:, side - 1 - number :: side] = palette()[0]
+    image.paste(Image.fromarray(cells), (panel.x * FINE, panel.y * FINE))
+    framed(image, panel.x * FINE, panel.y * FINE, panel.width * FINE, panel.height * FINE)
+
+
+def framed(image: Image.Image, x: int, y: int, width: int, height: int) -> None:
+    box = (x - FINE, y - FINE, x + width + FINE - 1, y + height + FINE - 1)
+    ImageDraw.Draw(image).rectangle(box, outline=FRAME, width=FINE)
+
+
+def write(image: Image.Image, words: Words) -> None:
+    font, text = legible(words.text, round(SIZES[words.kind] * FINE), words.kind in ("title", "head"))
+    place = (words.x * FINE, words.y * FINE)
+    if words.slanted:
+        slanted(image, place, text, font, INKS[words.kind])
+        return
+    anchor = {"start": "ls", "middle": "ms", "end": "rs"}[words.anchor]
+    ImageDraw.Draw(image).text(place, text, INKS[words.kind], font, anchor)
+
+
+def slanted(image: Image.Image, place: tuple[float, float], text: str, font: Any, ink: tuple[int, int, int]) -> None:
+    """Text that rises from its place: drawn level on a square around its beginning, then turned."""
+    reach = int(font.getlength(text)) + 2 * font.size
+    square = Image.new("L", (2 * reach, 2 * reach), 0)
+    ImageDraw.Draw(square).text((reach, reach), text, 255, font, "ls")
+    turned = square.rotate(SLANT, Image.Resampling.BICUBIC)
+    image.paste(ink, (round(place[0]) - reach, round(place[1]) - reach), turned)
+
+
+@lru_cache(maxsize=4096)
+def legible(text: str, size: int, bold: bool = False) -> tuple[Any, str]:
+    """A font that has these letters, and the text; where none has, the nearest that can be written."""
+    for font in [*(fonts(size, BOLD)[:-1] if bold else []), *fonts(size)]:
+        if all(has(font, mark) for mark in text):
+            return font, text
+    usual = fonts(size)[0]
+    return usual, "".join(mark if has(usual, mark) else plainer(usual, mark) for mark in text)
+
+
+def plainer(font: Any, mark: str) -> str:
+    """Without its accent, else a box, or where there is not even that a question mark."""
+    bare = unicodedata.normalize("NFKD", mark)[:1]
+    return next((other for other in (bare, "□") if has(font, other)), "?")
+
+
+@cache
+def fonts(size: int, names: tuple[str, ...] = FONTS) -> list[Any]:
+    """Those that are here."""
+    found: list[Any] = []
+    for name in names:
+        try:
+            found.append(ImageFont.truetype(name, size))
+        except OSError:
+            continue
+    return [*found, ImageFont.load_default(size)]
+
+
+@lru_cache(maxsize=65536)
+def has(font: Any, mark: str) -> bool:
+    """Can the font draw it? What it cannot, it draws as it draws what is no character."""
+    if mark == " ":
+        return True
+    drawn, nothing = font.getmask(mark), font.getmask("\uffff")
+    return drawn.size != nothing.size or bytes(drawn) != bytes(nothing)

@@ -1,0 +1,134 @@
+"""`regard.effect(model, score)`: what each head's silence does to any score of the model."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import astuple, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from regard.errors import InputError, UnknownNameError
+from regard.lens.changes import Means
+from regard.lens.heads import write_csv
+from regard.lens.intervene import intervene, led
+from regard.lens.keeping import Keep
+from regard.lens.opened import opened
+
+Told = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class HeadEffect:
+    """One head: the score without it, and what its silence changed."""
+
+    site: str
+    head: int
+    score: float
+    change: float
+
+
+@dataclass(frozen=True)
+class Effect:
+    """The score of the model as it is, and a line for every head without which it was scored again."""
+
+    baseline: float
+    lines: list[HeadEffect]
+
+    def strongest(self, count: int = 1, *, up: bool = False) -> list[HeadEffect]:
+        """The heads whose silence lowers the score most; `up`: raises it most, as a loss."""
+        return sorted(self.lines, key=lambda line: -line.change if up else line.change)[:count]
+
+    def to_csv(self, path: str | Path) -> None:
+        """The table, with a header."""
+        write_csv(path, iter([[field.name for field in fields(HeadEffect)], *map(list, map(astuple, self.lines))]))
+
+    def to_svg(self, path: str | Path | None = None, *, title: str = "") -> str:
+        """A heat map: sites down, heads across, what the silence of each changed; also written where a path says."""
+        from regard.lens.draw.effect_map import effect_svg, written
+
+        return written(effect_svg(self, title), path)
+
+    def _repr_html_(self) -> str:
+        return self.to_svg()
+
+    def __str__(self) -> str:
+        from regard.lens.draw.effect_map import effect_view
+        from regard.lens.draw.terminal import as_text
+
+        return as_text(effect_view(self))
+
+
+def effect(
+    model: Any,
+    score: Callable[[Any], float],
+    *,
+    sites: Sequence[str] | str | None = None,
+    heads: Sequence[int] | None = None,
+    means: Means | None = None,
+    told: Told | None = None,
+) -> Effect:
+    """Silence one head after the other, and score the model each time.
+
+    score  a function of the model, such as one that translates and gives BLEU; it is called once for each head
+    sites  which attention layers to try: names, or patterns such as "decoder.*.cross"
+    heads  which heads of each, by number
+    means  replace each head's output by its mean, as `regard.lens.intervene.means` found it, instead of by zeros
+    told   is told how many heads are done, and of how many
+    """
+    baseline, found = scored(model, score)
+    keep = Keep(None if sites is None else (sites,) if isinstance(sites, str) else tuple(sites))
+    places = [
+        (site, head) for site, size in found.items() if keep.wants(site)
+        for head in (range(size) if heads is None else heads) if head < size
+    ]  # fmt: skip
+    if not places:
+        raise UnknownNameError("site", str(sites), found)
+    lines = []
+    for number, (site, head) in enumerate(places, 1):
+        with without(model, [(site, head)], means):
+            value = number_of(score(model))
+        lines.append(HeadEffect(site, head, value, value - baseline))
+        if told is not None:
+            told(number, len(places))
+    return Effect(baseline, lines)
+
+
+@contextmanager
+def without(model: Any, heads: Sequence[tuple[str, int]], means: Means | None = None) -> Iterator[None]:
+    """The model without some heads."""
+    changes: Any = {"silence": list(heads)} if means is None else {"mean": list(heads), "means": means}
+    with intervene(model, **changes):
+        yield
+
+
+def scored(model: Any, score: Callable[[Any], float]) -> tuple[float, dict[str, int]]:
+    """The score, and how many heads each site had meanwhile."""
+    module, _ = opened(model)
+    found: dict[str, int] = {}
+
+    def hook(
+        site: str, call: Callable[..., Tensor], query: Tensor, key: Tensor, value: Tensor, **options: Any
+    ) -> Tensor:
+        found[site] = query.shape[-3]
+        return call(query, key, value, **options)
+
+    with led(module, hook):
+        value = number_of(score(model))
+    if not found:
+        raise InputError("the score did not use the model", found="no attention came through", do="call it in `score`")
+    return value, found
+
+
+def number_of(value: Any) -> float:
+    """A score is one number, whatever holds it."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError) as error:
+        raise InputError("a score must be one number", found=f"{value!r:.80}", do="return a float") from error
+    if math.isnan(number):
+        raise InputError("the score is not a number", found="NaN", do="look at what the score computes")
+    return number

@@ -1,0 +1,164 @@
+"""`with regard.intervene(model, silence=("decoder.1.cross", 2)): ...`: what the model does when a head is changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from regard.errors import InputError, KindError, UnknownNameError
+from regard.lens.call import CROSS
+from regard.lens.changes import Asked, Change, Forbid, Mean, Means, Pin, Sharpen, Silence
+from regard.lens.opened import opened
+from regard.models import Recurrent, seams
+from regard.models.seam import Hook
+
+Place = tuple[str, int | None]  # a site's name or a pattern, a head's number or None for all
+Edge = tuple[str, int | None, int | None, int | None]  # and a row and a key, each None for all
+Pinned = tuple[str, int | None, int | None, int]  # and a row, or None for all, and the key it looks at
+Sharpened = tuple[str, int | None, int | None, float]  # and a row, or None for all, and the factor
+EXAMPLES = {
+    "silence": '("decoder.1.cross", 2)',
+    "mean": '("decoder.1.cross", 2)',
+    "forbid": '("decoder.1.cross", 2, 5, 0)',
+    "pin": '("decoder.1.cross", 2, 5, 0)',
+    "sharpen": '("decoder.1.cross", 2, 5, 4.0)',
+}
+
+
+@contextmanager
+def intervene(
+    model: Any,
+    *,
+    silence: Place | Sequence[Place] = (),
+    mean: Place | Sequence[Place] = (),
+    forbid: Edge | Sequence[Edge] = (),
+    pin: Pinned | Sequence[Pinned] = (),
+    sharpen: Sharpened | Sequence[Sharpened] = (),
+    means: Means | None = None,
+) -> Iterator[None]:
+    """Change what heads do while the block runs; afterwards the model is as it was. Blocks nest.
+
+    silence  (site, head): the head's output becomes 0
+    mean     (site, head): its output becomes its mean, over the rows of each text, or as `means` says
+    forbid   (site, head, row, key): the query of that row may not look at that key
+    pin      (site, head, row, key): it looks at that key and at nothing else
+    sharpen  (site, head, row, factor): its scores are multiplied by the factor
+    means    what `regard.lens.intervene.means(model)` found, for `mean`
+
+    Each takes one such tuple or a list of them. A site is a name or a pattern such as "decoder.*.cross"; None stands
+    for every head, row or key. Rows and keys are positions in their texts, for all texts of a batch. A watch of the
+    same model sees attention as it is changed, but for `silence` and `mean`, which act on what it gives.
+    """
+    groups = ((Silence, silence, 2), (Forbid, forbid, 4), (Pin, pin, 4), (Sharpen, sharpen, 4))
+    changes: list[Change] = [Mean(site, head, means) for site, head in several("mean", mean, 2)]
+    changes += [kind(*one) for kind, given, size in groups for one in several(kind.__name__.lower(), given, size)]
+    module, _ = opened(model)
+    check_sites(module, changes)
+    changer = Changer(changes)
+    with led(module, changer):
+        yield
+    changer.check()
+
+
+def several(name: str, given: Any, size: int) -> list[Any]:
+    """One tuple or a list of them, each with as many parts as this change has."""
+    many = [given] if isinstance(given, tuple) and given and isinstance(given[0], str) else list(given)
+    for one in many:
+        if not isinstance(one, (tuple, list)) or len(one) != size or not isinstance(one[0], str):
+            raise KindError(f"{name} takes tuples of {size} parts", found=f"{one!r}", do=f"{name}={EXAMPLES[name]}")
+    return many
+
+
+def check_sites(model: nn.Module, changes: Sequence[Change]) -> None:
+    """In our models every site is known beforehand."""
+    found = seams(model)
+    for change in changes:
+        if found and not any(change.concerns(site) for site in found):
+            raise UnknownNameError("site", change.site, found)
+
+
+def led(model: nn.Module, hook: Hook) -> AbstractContextManager[Any]:
+    """Let a hook stand before every attention of a model, whoever wrote it."""
+    found = seams(model)
+    if found:
+        stack = ExitStack()
+        for seam in found.values():
+            stack.enter_context(seam.held(hook))
+        return stack
+    if isinstance(model, Recurrent):
+        raise InputError("this model has no attention to change", found=type(model.cells).__name__)
+    from regard.lens.holding import hold  # only then is Hugging Face's library asked for
+
+    return hold(model, hook=hook)
+
+
+class Changer:
+    """A hook that makes the changes, the first given innermost, and knows which sites it met."""
+
+    def __init__(self, changes: Sequence[Change]) -> None:
+        self.changes, self.met = list(changes), set[str]()
+        self.position: int | None = None  # in its own text, of the first row that the decoder computes now
+
+    def __call__(
+        self, site: str, call: Callable[..., Tensor], query: Tensor, key: Tensor, value: Tensor, **options: Any
+    ) -> Tensor:
+        self.met.add(site)
+        mine = [change for change in self.changes if change.concerns(site)]
+        first = self.first(site, query, key, options)
+        if not mine:
+            return call(query, key, value, **options)
+        asked = Asked(site, query, key, options, first)  # type: ignore[arg-type]
+        for change in mine:
+            asked = change.ask(asked)
+        output = call(asked.query, asked.key, value, **asked.options)
+        for change in mine:
+            output = change.answer(asked, output)
+        return output
+
+    def first(self, site: str, query: Tensor, key: Tensor, options: dict[str, Any]) -> int | None:
+        """The position of the first query. Looking at another text says nothing of it, but the layer before did."""
+        if any(sign in site.lower() for sign in CROSS):
+            return self.position
+        offset = options.get("offset")
+        self.position = key.shape[-2] - query.shape[-2] if offset is None else offset
+        return self.position
+
+    def check(self) -> None:
+        """Refuse to have done nothing: a change of a site that the model does not have."""
+        for change in self.changes:
+            if self.met and not any(change.concerns(site) for site in self.met):
+                raise UnknownNameError("site", change.site, sorted(self.met))
+
+
+@contextmanager
+def means(model: Any) -> Iterator[dict[tuple[str, int], Tensor]]:
+    """The mean output of every head over all rows that the model computes in the block, for `intervene(mean=...)`.
+
+    Rows of padding count too: run texts of one length, or one by one.
+    """
+    module, _ = opened(model)
+    found: dict[tuple[str, int], Tensor] = {}
+    sums: dict[str, Tensor] = {}
+    counts: dict[str, int] = {}
+
+    @torch.no_grad()
+    def add(site: str, output: Tensor) -> None:
+        total = output.detach().double().sum((0, -2))  # (H, V)
+        sums[site] = sums[site] + total if site in sums else total
+        counts[site] = counts.get(site, 0) + output.shape[0] * output.shape[-2]
+
+    def hook(
+        site: str, call: Callable[..., Tensor], query: Tensor, key: Tensor, value: Tensor, **options: Any
+    ) -> Tensor:
+        output = call(query, key, value, **options)
+        add(site, output)
+        return output
+
+    with led(module, hook):
+        yield found
+    for site, total in sums.items():
+        found.update({(site, head): row / counts[site] for head, row in enumerate(total)})

@@ -1,0 +1,98 @@
+"""What a translator would say, without letting it speak: quick scores that a search over heads can be guided by."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from regard.errors import InputError
+from regard.lens.alignment.pairs import at_rest
+from regard.tasks import Translator
+from regard.tasks.shared import encode
+from regard.text.grammar import Sentence
+from regard.text.tokenizer import padded
+
+OTHER = {"il": "elle", "elle": "il", "Il": "Elle", "Elle": "Il"}
+NOTHING = -100  # where no loss is taken
+PRONOUN = re.compile(r"\b(il|elle)\b", re.IGNORECASE)
+
+
+class Forced(NamedTuple):
+    """Texts side by side: source ids with their mask, what the decoder reads, and what it should say."""
+
+    source: Tensor
+    mask: Tensor
+    read: Tensor
+    said: Tensor  # NOTHING behind the end
+
+
+def forced_texts(translator: Translator, sentences: Sequence[Sentence]) -> Forced:
+    """References as the decoder reads them."""
+    config = translator.model.config
+    device = next(translator.model.parameters()).device
+    pad = config.pad or 0
+    source = padded(encode(translator.tokenizer, [one.source for one in sentences], config.source_vocabulary), pad)
+    rows = target_ids(translator, [one.target for one in sentences])
+    read = padded([[config.start, *row[:-1]] for row in rows], pad).ids
+    return Forced(*(x.to(device) for x in (source.ids, source.mask, read, padded(rows, NOTHING).ids)))
+
+
+def target_ids(translator: Translator, texts: Sequence[str]) -> list[list[int]]:
+    """Ids of translations, each with its end."""
+    end = translator.model.config.end
+    rows = encode(translator.tokenizer, texts, translator.model.config.target_vocabulary)
+    return [row if row and row[-1] == end else [*row, end] for row in rows]
+
+
+class PronounChoice:
+    """The mean probability, of the two pronouns, of the right one, where it is to be written; chance is 0.5."""
+
+    def __init__(self, translator: Translator, sentences: Sequence[Sentence]) -> None:
+        asked = [one for one in sentences if any(pronoun.gendered for pronoun in one.pronouns)]
+        if not asked:
+            raise InputError("no sentence asks for il or elle", found=f"{len(sentences)} sentences")
+        self.texts = forced_texts(translator, asked)
+        right = target_ids(translator, [one.target for one in asked])
+        wrong = target_ids(translator, [PRONOUN.sub(other, one.target) for one in asked])
+        self.rows = torch.tensor([parting(*both) for both in zip(right, wrong, strict=True)])
+        self.right, self.wrong = (
+            torch.tensor([ids[row] for ids, row in zip(side, self.rows.tolist(), strict=True)])
+            for side in (right, wrong)
+        )
+
+    @torch.no_grad()
+    def __call__(self, translator: Translator) -> float:
+        with at_rest(translator.model):
+            logits = translator.model(self.texts.source, self.texts.read, self.texts.mask)
+        each = torch.arange(len(self.rows))
+        written = logits[each, self.rows].float().cpu()
+        return float(torch.sigmoid(written[each, self.right] - written[each, self.wrong]).mean())
+
+
+def parting(right: list[int], wrong: list[int]) -> int:
+    """The first place where they differ."""
+    return next(place for place, (one, two) in enumerate(zip(right, wrong, strict=False)) if one != two)
+
+
+def other(found: re.Match[str]) -> str:
+    return OTHER[found[0]]
+
+
+class Nats:
+    """What the references cost, in nats a token."""
+
+    def __init__(self, translator: Translator, sentences: Sequence[Sentence]) -> None:
+        if not sentences:
+            raise InputError("there is nothing to foretell", found="no sentences")
+        self.texts = forced_texts(translator, sentences)
+
+    @torch.no_grad()
+    def __call__(self, translator: Translator) -> float:
+        with at_rest(translator.model):
+            logits = translator.model(self.texts.source, self.texts.read, self.texts.mask)
+        return float(F.cross_entropy(logits.flatten(0, 1).float(), self.texts.said.flatten(), ignore_index=NOTHING))

@@ -1,0 +1,118 @@
+"""Calls to make pages of, and a page's numbers read back without a browser."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Sequence
+from html.parser import HTMLParser
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from regard.attention import attend
+from regard.lens.badge import Badge
+from regard.lens.call import Call
+from regard.lens.draw.page.letters import BITS, LETTERS
+from regard.lens.draw.page.payload import Payload
+from regard.lens.maps import Map
+from regard.lens.terms import Terms
+from regard.lens.words import Text
+
+LEVELS, PARTS = 255, 65536
+
+
+def noise(sites: int, heads: int, tokens: int, *, spread: float = 1.0, causal: bool = False, seed: int = 0) -> Call:
+    """Random queries and keys of dim 64, as a fresh model has them; scores have this standard deviation."""
+    generator = torch.Generator().manual_seed(seed)
+    maps = {}
+    for site in range(sites):
+        query, key = (torch.randn(1, heads, tokens, 64, generator=generator) for _ in range(2))
+        terms = Terms(scale=spread / 8, offset=0, causal=causal)
+        _, found = attend(query, key, key[..., :1], scale=terms.scale, causal=causal, see="stats")
+        badge = Badge("regard", "float32", terms.sees, rows=8, size=1.0)
+        maps[f"layers.{site}.attn"] = Map(query, key, found.lse, terms, tuple(range(heads)), badge=badge)
+    return Call(maps, Text([list(range(tokens))], strings=[[f" word{number}" for number in range(tokens)]]))
+
+
+def named(call: Call, tokens: Sequence[str]) -> Call:
+    """The same over other tokens."""
+    return Call(call.maps, Text([list(range(len(tokens)))], strings=[list(tokens)]))
+
+
+class Elements(HTMLParser):
+    """The elements of a page, and the text of those that carry data."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.tags: list[str] = []
+        self.parts: dict[str, str] = {}
+        self.bytes: dict[str, int] = {}
+        self.text = ""
+        self.part: str | None = None
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        told = dict(attrs)
+        self.part = told.get("data-part")
+        if self.part is not None and told.get("data-bytes"):
+            self.bytes[self.part] = int(told["data-bytes"] or 0)
+
+    def handle_endtag(self, tag: str) -> None:
+        self.part = None
+
+    def handle_data(self, data: str) -> None:
+        if self.part is None:
+            self.text += data
+        else:
+            self.parts[self.part] = self.parts.get(self.part, "") + data
+
+    def payload(self) -> Payload:
+        levels, exact = (from_letters(self.parts[part], self.bytes[part]) for part in ("levels", "exact"))
+        return Payload(json.loads(self.parts["told"]), levels, exact)
+
+
+def from_letters(text: str, count: int) -> bytes:
+    pairs = zip(text[::2], text[1::2], strict=True)
+    values = (LETTERS.index(ord(high)) * len(LETTERS) + LETTERS.index(ord(low)) for high, low in pairs)
+    bits = "".join(f"{value:0{BITS}b}" for value in values)
+    return bytes(int(bits[8 * place : 8 * place + 8], 2) for place in range(count))
+
+
+class Read:
+    """Every weight of a payload, as a browser reads it."""
+
+    def __init__(self, made: Payload) -> None:
+        self.told: dict[str, Any] = made.told
+        self.levels, self.exact = zlib.decompress(made.levels), zlib.decompress(made.exact)
+        self.at = self.entry = 0
+        self.maps = [self.map(told) for told in made.told["maps"]]
+        assert self.at == len(self.levels)
+        assert 4 * self.entry == len(self.exact)
+
+    def map(self, told: dict[str, Any]) -> tuple[Tensor, list[list[dict[int, float]]]]:
+        """The bytes (heads, rows, columns), and for every row of every head its exact weights by column."""
+        sizes = [len(self.told["texts"][told[side]]["tokens"]) for side in ("rows", "columns")]
+        high, wide = (-(-size // cell) for size, cell in zip(sizes, told["cell"], strict=True))
+        found = torch.zeros(len(told["heads"]), high, wide, dtype=torch.uint8)
+        pooled = tuple(told["cell"]) != (1, 1)
+        for row in range(high):
+            kept = wide if pooled or told["bound"] is None else min(max(0, row + told["bound"]), wide)
+            for head in range(len(found)):
+                found[head, row, :kept] = torch.tensor(list(self.levels[self.at : self.at + kept]), dtype=torch.uint8)
+                self.at += kept
+        keys = min(told["keys"], wide)
+        return found, [[self.row(found[h, i], keys, h, i, len(found)) for i in range(high)] for h in range(len(found))]
+
+    def row(self, levels: Tensor, keys: int, head: int, row: int, heads: int) -> dict[int, float]:
+        if head == row == 0:
+            self.first, self.entry = self.entry, self.entry
+        count, order = len(self.exact) // 4, sorted(range(len(levels)), key=lambda column: -int(levels[column]))
+        found = {}
+        for entry in range(self.first + (row * heads + head) * keys, self.first + (row * heads + head + 1) * keys):
+            place, part = (self.exact[at + entry] | self.exact[at + count + entry] << 8 for at in (0, 2 * count))
+            found[order[place]] = (int(levels[order[place]]) - 0.5 + part / PARTS) / LEVELS
+        self.entry = max(self.entry, self.first + (row * heads + head + 1) * keys)
+        return found

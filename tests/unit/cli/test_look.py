@@ -1,0 +1,180 @@
+"""`regard look` and `regard info` as a person meets them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+import torch
+from PIL import Image
+from typer.testing import CliRunner, Result
+
+from regard.cli import app
+from regard.lens.recording import Recording
+from regard.lens.subject import open_subject
+from tests.subjects import ours, theirs
+
+TEXT = "w1 w2 w3 w4"
+
+
+@pytest.fixture(scope="module")
+def places(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    root = tmp_path_factory.mktemp("look")
+    folders = {name: ours(name, root) for name in ("transformer learned", "decoder", "encoder", "recurrent attention")}
+    folders |= {name: theirs(name, root) for name in ("llama", "t5", "vit")}
+    file = root / "seen.regard"
+    two = open_subject(folders["transformer learned"], "cpu")
+    calls = [two.see(text, target).last for text, target in (("w9", "w8"), (TEXT, "w5 w6 w7"))]
+    Recording(calls=calls).save(file)
+    return {name: str(path) for name, path in {**folders, "seen": file}.items()}
+
+
+@pytest.fixture(autouse=True)
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Untrained models find no end."""
+    monkeypatch.setattr("regard.tasks.translator.LONGEST", 16)
+
+
+def run(places: dict[str, str], *arguments: str, given: str | None = None) -> Result:
+    return CliRunner().invoke(app, [places.get(argument, argument) for argument in arguments], input=given)
+
+
+@pytest.mark.parametrize("name", ["transformer learned", "decoder", "encoder", "recurrent attention", "llama", "t5"])
+def test_any_model_of_text(name: str, places: dict[str, str]) -> None:
+    result = run(places, "look", name, TEXT)
+    assert result.exit_code == 0, result.stderr
+    assert "✓ regard" in result.stdout
+    assert "w1" in result.stdout
+    if name in ("transformer learned", "t5"):
+        cross = {"t5": "EncDecAttention"}.get(name, "decoder.1.cross")
+        assert cross in result.stdout.splitlines()[0]
+        assert "of the last cross-attention" in result.stdout
+    assert run(places, "look", name, "-", given=TEXT).stdout == result.stdout
+
+
+def test_a_recording_needs_no_text(places: dict[str, str]) -> None:
+    result = run(places, "look", "seen")
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout == run(places, "look", "transformer learned", TEXT, "--target", "w5 w6 w7").stdout
+    assert "w8" in run(places, "look", "seen", "--call", "0").stdout
+
+
+def test_what_to_look_at(places: dict[str, str]) -> None:
+    first = run(places, "look", "seen", "--site", "encoder.0", "--head", "3").stdout.splitlines()[0]
+    assert first.startswith("encoder.0.self, head 3")
+    assert "head 3" in run(places, "look", "seen", "--site", "cross", "--head", "3").stdout.splitlines()[0]
+    whole = run(places, "look", "seen", "--site", "all").stdout
+    assert whole.count("head 0") == 6
+    assert run(places, "look", "seen", "--site", "decoder.0.cross", "--head", "all").stdout.count("head ") == 4
+    part = run(places, "look", "seen", "--rows", "1:3", "--columns", "0:2").stdout
+    assert [line.split()[0] for line in part.splitlines()[1:4]] == ["w1", "w5", "w6"]
+
+
+def test_top_keys(places: dict[str, str]) -> None:
+    seen = Recording.load(places["seen"])
+    how = ("look", "seen", "--site", "decoder.1.cross", "--head", "2")
+    weights = seen.weights("decoder.1.cross", 2)
+    every = run(places, *how, "--top", "2").stdout
+    assert every.count(f"{float(weights[1].max()):.4f}") >= 1
+    one = run(places, *how, "--token", "w6").stdout
+    table = one[one.index("looks most at") : one.index("heads ")]
+    for weight in weights[2].topk(5).values.tolist():
+        assert f"{weight:.4f}" in table
+    assert table.count("0.") == 5
+    assert run(places, *how, "--token", "2").stdout == one
+
+
+def test_files(places: dict[str, str], tmp_path: Path) -> None:
+    how = ("look", "seen", "--site", "decoder.1.cross", "--head", "2")
+    names = [tmp_path / "deep" / f"map.{kind}" for kind in ("svg", "png", "csv", "html")]
+    options = [part for name in names for part in (f"--{name.suffix[1:]}", str(name))]
+    result = run(places, *how, *options)
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout == ""
+    assert [line.removeprefix("wrote ") for line in sorted(result.stderr.splitlines())] == sorted(map(str, names))
+    svg, png, table, html = names
+    assert ElementTree.parse(svg).getroot().tag.endswith("svg")
+    with Image.open(png) as image:
+        assert image.info["Title"] == "decoder.1.cross, head 2"
+    rows = list(csv.reader(io.StringIO(table.read_text(encoding="utf-8"))))
+    weights = torch.tensor([[float(cell) for cell in row[1:]] for row in rows[1:]])
+    torch.testing.assert_close(weights, Recording.load(places["seen"]).weights("decoder.1.cross", 2))
+    assert html.read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+def test_standard_output(places: dict[str, str], tmp_path: Path) -> None:
+    how = ("look", "seen", "--site", "decoder.1.cross", "--head", "2")
+    run(places, *how, "--svg", str(tmp_path / "map.svg"), "--csv", str(tmp_path / "map.csv"))
+    assert run(places, *how, "--svg").stdout == (tmp_path / "map.svg").read_text(encoding="utf-8")
+    assert run(places, "look", "--csv", *how[1:]).stdout == (tmp_path / "map.csv").read_text(encoding="utf-8")
+    image = Image.open(io.BytesIO(run(places, *how, "--png").stdout_bytes))
+    assert image.info["Title"] == "decoder.1.cross, head 2"
+    assert "one form at a time" in run(places, *how, "--png", "--svg").stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["look", "decoder"], "there is no text"),
+        (["look", "decoder", " "], "there is no text"),
+        (["look", "seen", TEXT], "holds its text already"),
+        (["look", "./nowhere.regard"], "there is no file"),
+        (["look", "./nowhere", TEXT], "no such folder"),
+        (["look", "vit", TEXT], "regard.watch"),
+        (["look", "decoder", TEXT, "--target", "w1"], "reads one text"),
+        (["look", "decoder", "w1 " * 40], "40 tokens, where at most 32 fit"),
+        (["look", "seen", "--site", "crosss"], "did you mean 'cross'"),
+        (["look", "seen", "--site", "cross", "--head", "all"], "is the name of 2 sites"),
+        (["look", "seen", "--head", "9"], "head 9 of"),
+        (["look", "seen", "--head", "first"], "--head 3, or --head all"),
+        (["look", "seen", "--token", "zebra"], "there is no token 'zebra'"),
+        (["look", "seen", "--head", "all", "--token", "w5"], "top keys are of one head"),
+        (["look", "seen", "--head", "all", "--csv"], "a table holds one head"),
+        (["look", "seen", "--rows", "3"], "--rows 20:50"),
+        (["look", "seen", "--rows", "3:99"], "within the map"),
+        (["look", "seen", "--call", "2"], "choose 0 to 1"),
+        (["look", "decoder", TEXT, "--device", "gpu"], "no device 'gpu'"),
+        (["info", "./nowhere.regard"], "there is no file"),
+    ],
+)
+def test_errors_say_what_to_do_and_exit_with_2(arguments: list[str], message: str, places: dict[str, str]) -> None:
+    result = run(places, *arguments)
+    assert result.exit_code == 2, result.output
+    assert message in result.stderr
+    assert "do: " in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_info_of_a_recording(places: dict[str, str]) -> None:
+    found = json.loads(run(places, "info", "seen", "--json").stdout)
+    assert found["calls"] == 2
+    assert found["tokens"] == ["2 source and 2 target tokens", "5 source and 4 target tokens"]
+    assert found["sites"]["decoder.1.cross"] == "4 heads"
+    assert (found["dtype"], found["values"], found["true"]) == ("float32", False, True)
+    assert found["size"] == Path(places["seen"]).stat().st_size
+    shown = run(places, "info", "seen").stdout
+    assert "kB" in shown
+    assert "largest difference" in " ".join(shown.split())
+
+
+def test_info_of_a_model_that_ours_do_not_equal(places: dict[str, str]) -> None:
+    found = json.loads(run(places, "info", "llama", "--json").stdout)
+    assert (found["origin"], found["family"]) == ("Hugging Face (LlamaForCausalLM)", "llama")
+    assert found["sizes"]["num_key_value_heads"] == 2
+    assert "regard look" in found["use"]
+
+
+def test_help_needs_no_torch() -> None:
+    program = (
+        "import sys; from typer.testing import CliRunner; from regard.cli import app\n"
+        "for verb in ('look', 'record', 'heads', 'info'):\n"
+        "    assert CliRunner().invoke(app, [verb, '--help']).exit_code == 0\n"
+        "assert not {'torch', 'transformers', 'PIL'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
