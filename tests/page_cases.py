@@ -94,7 +94,8 @@ class Read:
 
     def map(self, told: dict[str, Any]) -> tuple[Tensor, list[list[dict[int, float]]]]:
         """The bytes (heads, rows, columns), and for every row of every head its exact weights by column."""
-        sizes = [len(self.told["texts"][told[side]]["tokens"]) for side in ("rows", "columns")]
+        texts = [self.told["texts"][told[side]] for side in ("rows", "columns")]
+        sizes = [text["count"] if "count" in text else len(text["tokens"]) for text in texts]
         high, wide = (-(-size // cell) for size, cell in zip(sizes, told["cell"], strict=True))
         found = torch.zeros(len(told["heads"]), high, wide, dtype=torch.uint8)
         pooled = tuple(told["cell"]) != (1, 1)

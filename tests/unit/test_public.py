@@ -10,8 +10,9 @@ import pytest
 import regard
 
 NAMES = [
-    "Classifier", "Effect", "Generator", "Recording", "RegardError", "Report", "Sheet", "Statistics", "Steps", "Translator",
-    "attend", "check", "effect", "intervene", "load", "received", "rollout", "steps", "tile", "train", "watch",
+    "Classifier", "Effect", "Generator", "Recording", "RegardError", "Report", "Sheet", "Statistics", "Steps",
+    "Translator", "attend", "check", "effect", "intervene", "load", "received", "rollout", "steps", "tile", "train",
+    "watch",
 ]  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""`regard ablate` as a person uses it, on small models: one head after the other, some together, and what is refused."""
+"""`regard ablate` as a person uses it, on small models: one head after the other, some together, what is refused."""
 
 from __future__ import annotations
 
@@ -81,11 +81,12 @@ def test_some_heads_together(places: dict[str, str]) -> None:
 
 def test_what_cannot_be_done_is_said(places: dict[str, str]) -> None:
     model, data = places["gpt2"], places["texts.txt"]
-    assert "did you mean nats_per_token" in refused(model, data, "--score", "nats_per_tokn")
+    assert "did you mean 'nats_per_token'" in refused(model, data, "--score", "nats_per_tokn")
     assert "named by its site and number" in refused(model, data, "--silence", "decoder.0.self")
     assert "decoder.0.self" in refused(model, data, "--silence", "decoder.0.slef:1")
     assert "no head 9" in refused(model, data, "--silence", "decoder.0.self:9")
     assert "it is known what each stands for" in refused(model, "grammar:valid:20")
     assert "no map of all heads" in refused(model, data, "--silence", "decoder.0.self:1", "--svg", "x.svg")
-    assert "both kinds of sentences" in refused(places["marian"], "grammar:valid:2")
+    assert "both kinds of sentences" in refused(places["marian"], "grammar:valid:1")
+    assert "tell il from elle" in refused(places["marian"], "grammar:valid:20")
     assert "grammar:valid" in refused(places["marian"], "grammar:valdi")

@@ -1,4 +1,4 @@
-"""The page holds every weight to 0.002 and the strongest exactly, in less than a megabyte, and no token can break it."""
+"""The page holds every weight to 0.002, the strongest exactly, in under a megabyte, and no token can break it."""
 
 from __future__ import annotations
 
@@ -107,6 +107,7 @@ def test_weights_that_are_no_weights_are_counted_and_claim_nothing() -> None:
     assert told["broken"] > 6
     assert told["keys"] == 0
     assert read.maps[0][0][0, 2].eq(0).all()
+    json.loads(payload(Call({"layers.0.attn": replace(one, lse=lse, query=one.query * math.nan)}, call.text)).json)
 
 
 # Long texts
@@ -200,8 +201,11 @@ def test_titles() -> None:
     call = noise(1, 1, 3)
     assert payload(call).told["title"] == "word0 word1 word2"
     assert payload(named(call, ["a", "b", "c"])).told["title"] == "a b c"
+    assert payload(named(call, ["[CLS]", "read", "##ing"])).told["title"] == "reading"
     assert payload(noise(1, 1, 40)).told["title"].endswith("…")
-    assert payload(Call(call.maps)).told["title"] == "What each head looked at"
+    bare = payload(Call(call.maps)).told
+    assert bare["title"] == "What each head looked at"
+    assert bare["texts"] == [{"name": "text", "count": 3}]
     assert payload(call, title="mine").told["title"] == "mine"
 
 
@@ -238,7 +242,7 @@ def test_to_html_returns_and_writes(seen: Recording, tmp_path: Path) -> None:
 
 
 def test_what_is_not_there_is_said_so(seen: Recording) -> None:
-    with pytest.raises(UnknownNameError, match="decoder.1.cross"):
+    with pytest.raises(UnknownNameError, match=r"decoder\.1\.cross"):
         page(seen, site="decoder.1.cros")
     with pytest.raises(InputError, match="head 9"):
         page(seen, site="decoder.1.cross", head=9)

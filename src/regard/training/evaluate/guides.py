@@ -76,7 +76,11 @@ class PronounChoice:
 
 def parting(right: list[int], wrong: list[int]) -> int:
     """The first place where they differ."""
-    return next(place for place, (one, two) in enumerate(zip(right, wrong, strict=False)) if one != two)
+    places = (place for place, (one, two) in enumerate(zip(right, wrong, strict=False)) if one != two)
+    place = next(places, None)
+    if place is None:
+        raise InputError("this model's tokenizer does not tell il from elle", do="give a translator of the grammar")
+    return place
 
 
 def other(found: re.Match[str]) -> str:

@@ -1,0 +1,88 @@
+"""What a page is drawn from: a description in JSON, and two deflated strings of bytes."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypedDict
+
+import numpy as np
+
+from regard.lens.call import Call
+from regard.lens.draw.page.cells import KEYS, Cells, cells
+from regard.lens.draw.page.plan import plan
+from regard.lens.draw.page.telling import describe, headline
+
+if TYPE_CHECKING:
+    from regard.lens.recording import Recording
+
+ROOM = 735_000  # deflated bytes: as letters, with the code beside them, just under a megabyte
+FEWER = (KEYS, 3, 1)  # exact keys a row: as many as there is room for, at least one
+VERSION = 1
+
+
+class Opened(TypedDict, total=False):
+    """What a page opens with: a site, and with it a head; the text of the batch; its title, by default the text."""
+
+    title: str | None
+    site: str | None
+    head: int | None
+    batch: int
+
+
+@dataclass(frozen=True)
+class Payload:
+    """The same for a page, a notebook and a widget."""
+
+    told: dict[str, Any]
+    levels: bytes  # deflated: every weight as a byte
+    exact: bytes  # deflated: the strongest keys of each row
+
+    @property
+    def json(self) -> str:
+        """Plain ASCII that may stand inside a script element: no token can end it."""
+        return json.dumps(self.told, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+
+
+def payload(
+    seen: Recording | Call, title: str | None = None, site: str | None = None, head: int | None = None, batch: int = 0
+) -> Payload:
+    """Of a call; of a recording's last."""
+    call = seen if isinstance(seen, Call) else seen.last
+    plates = plan(call, batch, site, head)
+    found = [cells(call, plate, batch) for plate in plates]
+    levels = deflated(b"".join(part.levels for part in found))
+    keys, exact = fitting(found, ROOM - len(levels))
+    each = [0 if plate.pooled or part.broken else keys for plate, part in zip(plates, found, strict=True)]
+    told = describe(call, plates, batch, each)
+    for one, part in zip(told["maps"], found, strict=True):
+        one["broken"] = part.broken
+    opened = {"site": site, "head": call.pick(site, head, batch).heads[0]} if site is not None else None
+    return Payload({"version": VERSION, "title": title or headline(call, batch), "open": opened, **told}, levels, exact)
+
+
+def deflated(data: bytes) -> bytes:
+    """As `DecompressionStream("deflate")` reads it: noise is smallest without a search for repetitions."""
+    packers = (zlib.compressobj(6, zlib.DEFLATED, 15, 9, how) for how in (zlib.Z_DEFAULT_STRATEGY, zlib.Z_HUFFMAN_ONLY))
+    return min((packer.compress(data) + packer.flush() for packer in packers), key=len)
+
+
+def fitting(found: Sequence[Cells], room: int) -> tuple[int, bytes]:
+    """How many keys of a row are exact, and their bytes."""
+    for keys in FEWER:
+        packed = deflated(planes([part for part in found if not part.broken], keys))
+        if len(packed) <= room:
+            break
+    return keys, packed
+
+
+def planes(found: Sequence[Cells], keys: int) -> bytes:
+    """All places and all parts, each as its low and its high bytes: alike stands beside alike."""
+    numbers = [
+        np.concatenate([part[..., :keys].numpy().astype("<u2").ravel() for part in parts] or [np.zeros(0, "<u2")])
+        for parts in ([part.places_RHK for part in found], [part.parts_RHK for part in found])
+    ]
+    halves = [half.astype("u1") for part in numbers for half in (part & 255, part >> 8)]
+    return b"".join(half.tobytes() for half in halves)

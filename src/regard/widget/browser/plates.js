@@ -1,0 +1,58 @@
+// What Python packed, opened: for every head its weights as bytes, and the exact ones that came along.
+import { Picture } from "./pictures.js";
+import { clamp } from "./tools.js";
+
+export async function inflate(bytes) {
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+// All sites of a call, from the description and the two deflated strings of bytes.
+export async function unpack(told, packedLevels, packedExact) {
+  const [levels, exact] = await Promise.all([inflate(packedLevels), inflate(packedExact)]);
+  const texts = told.texts.map(({ name, tokens, count }) => ({ name, tokens: tokens ?? [...Array(count).keys()] }));
+  let level = 0;
+  let entry = 0;
+  const sites = told.maps.map((map) => {
+    const site = new Site(map, texts, levels.subarray(level), exact, entry);
+    level += site.stored;
+    entry += site.entries;
+    return site;
+  });
+  if (level !== levels.length || entry * 4 !== exact.length) throw new Error("its numbers are not all there");
+  return sites;
+}
+
+// One attention layer: how its cells lie, and the picture of each of its heads.
+export class Site {
+  constructor(told, texts, levels, exact, entry) {
+    Object.assign(this, told);
+    Object.assign(this, { levels, exact, entry, pictures: [] });
+    this.rowText = texts[told.rows];
+    this.columnText = texts[told.columns];
+    this.high = Math.ceil(this.rowText.tokens.length / told.cell[0]);
+    this.wide = Math.ceil(this.columnText.tokens.length / told.cell[1]);
+    this.pooled = told.cell[0] > 1 || told.cell[1] > 1;
+    this.exactKeys = Math.min(told.keys, this.wide);
+    this.starts = [0];
+    for (let i = 0; i < this.high; i++) this.starts.push(this.starts[i] + this.heads.length * this.kept(i));
+    this.stored = this.starts[this.high];
+    this.entries = this.high * this.heads.length * this.exactKeys;
+  }
+
+  // How many cells of a row were stored: those it may look at.
+  kept(i) {
+    return this.pooled || this.bound === null ? this.wide : clamp(i + this.bound, 0, this.wide);
+  }
+
+  // May no query of this cell look at any of its keys?
+  hidden(i, j) {
+    const last = Math.min((i + 1) * this.cell[0], this.rowText.tokens.length) - 1;
+    return this.bound !== null && j * this.cell[1] >= last + this.bound;
+  }
+
+  picture(place) {
+    this.pictures[place] ??= new Picture(this, place);
+    return this.pictures[place];
+  }
+}
