@@ -11,9 +11,9 @@ from torch import Tensor
 from regard.attention import Layer, Statistics, attend, received, tile
 from regard.attention.inputs import ScoreOptions
 from regard.attention.scores import blocks
-from regard.attention.second_pass import read_pass
 from regard.attention.tiles import Extent, Pool
 from regard.lens.badge import Badge
+from regard.lens.sums import log_sums
 from regard.lens.terms import LARGEST, Terms, bounded
 
 UNROLLED = 1 << 22  # cells of a bias, kept by its diagonals, that are laid out at a time
@@ -73,12 +73,7 @@ class Map:
 
     def log_sums(self) -> Tensor:
         """The lse of every row, from queries and keys alone."""
-        rows, columns = self.whole()
-        parts = [
-            read_pass(self.query[..., part, :], self.key, None, self.options(part, columns))[1].total.flatten(-3, -2)
-            for part in self.parts(rows)
-        ]
-        return torch.cat(parts, -1)
+        return log_sums(self.query, self.key, self.terms, list(self.parts(self.whole()[0])))
 
     def tile(self, rows: Extent | None = None, columns: Extent | None = None, cell: Extent = (1, 1),
              pool: Pool = "mass") -> Tensor:  # fmt: skip

@@ -14,12 +14,12 @@ import torch
 from torch import Tensor
 
 from regard.attention.inputs import ScoreOptions
-from regard.attention.masks import Sight, Window, cut
-from regard.attention.scores import NOWHERE, blocks
+from regard.attention.masks import Window, cut
+from regard.attention.scores import NOWHERE
 from regard.errors import InputError
+from regard.lens.bands import depends_on_distance, find_band
 
 LARGEST = 1 << 24  # numbers of a mask or bias that follows no rule
-ROWS = 512  # looked at together while a rule is sought
 DEEP = -1e9  # a number added to hide a cell, where -inf would have done
 
 
@@ -144,26 +144,14 @@ def with_mask(site: str, terms: Terms, mask: Tensor | None) -> Terms:
     if mask.dtype != torch.bool and bool(((mask == 0) | (mask == NOWHERE)).all()):
         mask = mask == 0
     if mask.dtype == torch.bool and mask.shape[2] > 1:
-        terms, mask = banded(terms, mask)
+        band = find_band(mask, terms.offset, fixed=terms.bound != (None, None))
+        if band is not None:
+            left, right = narrower(terms.window[0], band.left), narrower(terms.bound[1], band.right)
+            window = (left, None if right == 0 else right)
+            terms, mask = replace(terms, offset=band.offset, causal=right == 0, window=window), band.rest
     if mask.dtype == torch.bool and bool(mask.all()):
         return terms
     return replace(terms, mask=bounded(site, "mask", mask))
-
-
-def banded(terms: Terms, mask: Tensor) -> tuple[Terms, Tensor]:
-    """As much of a boolean mask as a window says, and what is left of it."""
-    queries, offsets = mask.shape[2], [terms.offset]
-    if terms.bound == (None, None):  # a cache with room to spare: the last query stands where the last shown key does
-        shown = mask.flatten(0, 2).any(0).nonzero()
-        offsets += [int(shown.max()) + 1 - queries] if len(shown) >= queries else []
-    for offset in dict.fromkeys(offsets):
-        found = as_band(mask, offset)
-        if found is not None:
-            (left, right), rest = found
-            left, right = narrower(terms.window[0], left), narrower(terms.bound[1], right)
-            window = (left, None if right == 0 else right)
-            return replace(terms, offset=offset, causal=right == 0, window=window), rest
-    return terms, mask
 
 
 def with_bias(site: str, terms: Terms, bias: Tensor | None, queries: int) -> Terms:
@@ -201,42 +189,6 @@ def bounded(site: str, name: str, term: Tensor) -> Tensor:
     return term
 
 
-def as_band(mask: Tensor, offset: int) -> tuple[Window, Tensor] | None:
-    """The window and the (B, H, 1, K) of keys that together are this boolean mask, if there are such."""
-    queries, keys = mask.shape[-2:]
-    shown = mask.any(-2, keepdim=True)
-    left, right = reach(mask, offset)
-    sight = Sight.over(queries, keys, offset, (left, right))
-    for rows in blocks(slice(0, queries), ROWS):
-        band = sight.band(rows, slice(0, keys), mask.device)
-        if not torch.equal(mask[..., rows, :], (shown if band is None else shown & band).expand_as(mask[..., rows, :])):
-            return None
-    return (sight.left, sight.right), shown
-
-
-def reach(mask: Tensor, offset: int) -> tuple[int, int]:
-    """How far any query looks to the left and to the right of its own position."""
-    queries, keys = mask.shape[-2:]
-    places = torch.arange(keys, device=mask.device)
-    left = right = 0
-    for rows in blocks(slice(0, queries), ROWS):
-        block = mask[..., rows, :]
-        lit = block.any(-1)
-        if bool(lit.any()):
-            own = torch.arange(rows.start, rows.stop, device=mask.device) + offset
-            left = max(left, int((own - torch.where(block, places, keys).amin(-1))[lit].max()))
-            right = max(right, int((torch.where(block, places, -1).amax(-1) - own)[lit].max()))
-    return left, right
-
-
 def narrower(one: int | None, other: int | None) -> int | None:
     bounds = [bound for bound in (one, other) if bound is not None]
     return min(bounds, default=None)
-
-
-def depends_on_distance(bias: Tensor) -> bool:
-    """Is every diagonal one number?"""
-    return all(
-        torch.equal(bias[..., rows.start + 1 : rows.stop + 1, 1:], bias[..., rows, :-1])
-        for rows in blocks(slice(0, bias.shape[-2] - 1), ROWS)
-    )

@@ -66,7 +66,7 @@ def test_rows_that_are_no_pairs(tmp_path: Path) -> None:
         list(tabbed(["a\tb", "alone"]))
     with pytest.raises(UnknownNameError, match="way to split words 'spaces'"):
         read_bitext(["x.tsv"], words="spaces")
-    with pytest.raises(InputError, match="named alone"):
+    with pytest.raises(InputError, match="both sides already"):
         read_bitext(["grammar:test", "x.fr"])
 
 

@@ -11,7 +11,9 @@ from torch import Tensor, nn
 
 from benchmarks import peers
 from benchmarks import watch_matrix as matrix
-from benchmarks.watch_matrix import BOUND, MODELS, Kept
+from benchmarks.dense import Kept
+from benchmarks.watch_matrix import BOUND
+from benchmarks.zoo import MODELS, REFUSED
 from regard.errors import InputError
 from regard.lens.holding import hold
 
@@ -34,7 +36,7 @@ def test_every_cell_of_the_matrix(name: str) -> None:
     assert [cell for cell in cells if not cell[2] <= BOUND] == []
 
 
-@pytest.mark.parametrize("name", matrix.REFUSED)
+@pytest.mark.parametrize("name", REFUSED)
 def test_models_that_compute_attention_themselves_are_refused_by_name(name: str) -> None:
     said = matrix.refusal(name)
     assert "computes attention itself" in said

@@ -11,7 +11,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from benchmarks import watch_matrix as matrix
-from benchmarks.watch_matrix import Kept
+from benchmarks.dense import Kept, dense
+from benchmarks.zoo import make
 from regard.errors import InputError
 from regard.lens.holding import hold
 
@@ -40,7 +41,7 @@ def watched(model: nn.Module, *args: Any, **kwargs: Any) -> tuple[Any, Kept]:
 def assert_true(kept: Kept) -> None:
     """The recorded weights times the values are the recorded output."""
     for seen in kept.seen:
-        weights, _ = matrix.dense(seen)
+        weights, _ = dense(seen)
         group = seen.query.shape[1] // seen.key.shape[1]
         mixed = weights @ seen.value.double().repeat_interleave(group, 1)
         torch.testing.assert_close(mixed, seen.output.double(), atol=1e-6, rtol=1e-5)
@@ -159,7 +160,7 @@ def test_gradients_flow_through_a_plain_model() -> None:
 
 def test_falcon_is_held_though_it_is_not_on_the_interface() -> None:
     sizes = {"vocab_size": 40, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 4, "pad_token_id": 0}
-    model = matrix.make("FalconForCausalLM", "FalconConfig", sizes)
+    model = make("FalconForCausalLM", "FalconConfig", sizes)
     given = matrix.inputs(model, "left")
     with torch.no_grad():
         expected = model(**given).logits

@@ -11,7 +11,8 @@ from torch import Tensor
 
 from benchmarks import peers
 from benchmarks import watch_matrix as matrix
-from benchmarks.watch_matrix import GROUPED, MODELS, Kept, make
+from benchmarks.dense import Kept, dense
+from benchmarks.zoo import GROUPED, MODELS, REFUSED, SMALL, make
 from regard.errors import InputError
 from regard.lens.holding import hold, interface, lazy
 from regard.lens.holding.lazy import LazyMask
@@ -88,7 +89,7 @@ def test_3_the_name_is_no_kernels_and_is_not_left_behind() -> None:
 
 
 def test_4_what_does_not_come_through_is_refused_at_the_first_forward_of_generate() -> None:
-    model, forwards = matrix.REFUSED["BLOOM"](), []
+    model, forwards = REFUSED["BLOOM"](), []
     model.register_forward_pre_hook(lambda *_: forwards.append(1))
     with pytest.raises(InputError, match=r"transformer\.h\.0\.self_attention"), hold(model, Kept()):
         model.generate(torch.tensor([[7, 8, 9]]), max_new_tokens=5)
@@ -105,7 +106,7 @@ def test_5_sites_are_the_names_of_modules(name: str) -> None:
 
 
 def test_5_a_layer_used_twice_is_told_twice() -> None:
-    model = make("AlbertModel", "AlbertConfig", {**matrix.SMALL, "embedding_size": 8})
+    model = make("AlbertModel", "AlbertConfig", {**SMALL, "embedding_size": 8})
     kept = Kept()
     with torch.no_grad(), hold(model, kept):
         model(torch.tensor([[7, 8, 9]]))
@@ -123,7 +124,7 @@ def test_6_scale_and_position_bias_of_t5() -> None:
 def test_7_sinks_take_part() -> None:
     _, kept = watched(MODELS["GPT-OSS, sinks"](), padding="plain")
     for seen in kept.seen:
-        weights, _ = matrix.dense(seen)
+        weights, _ = dense(seen)
         assert seen.options["sinks"].shape == (4,)
         assert float(weights.sum(-1).max()) < 1
 
@@ -135,7 +136,7 @@ def test_8_a_static_cache_shows_what_a_growing_one_shows(name: str) -> None:
     assert len(static.seen) == len(dynamic.seen)
     for one, other in zip(static.seen, dynamic.seen, strict=True):
         assert (one.site, one.first_key, one.key.shape) == (other.site, other.first_key, other.key.shape)
-        torch.testing.assert_close(matrix.dense(one)[0], matrix.dense(other)[0], atol=1e-6, rtol=1e-5)
+        torch.testing.assert_close(dense(one)[0], dense(other)[0], atol=1e-6, rtol=1e-5)
 
 
 def test_9_the_window_is_applied_once() -> None:
@@ -170,7 +171,7 @@ def test_packed_texts_do_not_see_each_other() -> None:
     ids = torch.tensor([[7, 8, 9, 10, 11, 12, 13]])
     expected, found, kept = longer(MODELS["Llama, grouped heads"](), ids, position_ids=places, use_cache=False)
     torch.testing.assert_close(found, expected)
-    assert not matrix.dense(kept.seen[0])[0][0, :, 3:, :3].any()
+    assert not dense(kept.seen[0])[0][0, :, 3:, :3].any()
 
 
 def test_chunks_are_worked_out_up_to_a_size_and_refused_by_name_beyond(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -194,11 +195,11 @@ def test_a_mask_drawn_by_the_user_is_taken_as_it_is(additive: bool) -> None:
         mask = torch.where(mask, 0.0, torch.finfo(torch.float32).min)
     expected, found, kept = longer(MODELS["Llama, grouped heads"](), torch.arange(7, 13)[None], attention_mask=mask)
     torch.testing.assert_close(found, expected)
-    assert torch.equal(matrix.dense(kept.seen[0])[0][0, 0] > 0, drawn)
+    assert torch.equal(dense(kept.seen[0])[0][0, 0] > 0, drawn)
 
 
 def test_a_model_that_calculates_with_its_mask_gets_a_true_one() -> None:
-    model = make("DogeForCausalLM", "DogeConfig", {**matrix.SMALL, "num_key_value_heads": 2})
+    model = make("DogeForCausalLM", "DogeConfig", {**SMALL, "num_key_value_heads": 2})
     given = matrix.inputs(model, "right")
     expected, found, _ = longer(model, given["input_ids"], attention_mask=given["attention_mask"])
     real = given["attention_mask"].bool()

@@ -50,7 +50,8 @@ def with_mask(call: Call, mask: Tensor | None, causal: bool) -> Call:
     Without a mask `causal` counts from the upper left, as SDPA does and as a cache that is longer than the text needs.
     """
     if isinstance(mask, LazyMask):
-        return ordered(call, mask.order)
+        beside = call.key.shape[-2] > 1 and mask.order.says_nothing
+        return call if beside else ordered(call, mask.order)
     options = call.options.copy()
     if mask is not None:
         options["mask"] = compact(mask[..., : call.key.shape[-2]] if mask.shape[-1] > 1 else mask)

@@ -8,6 +8,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from regard.errors import InputError
 from regard.lens.holding.grip import Grip
 from regard.lens.holding.texts import is_pair, read_texts
 
@@ -17,24 +18,28 @@ def held_generate(grip: Grip, model: Any, generate: Callable[..., Any]) -> Calla
 
     @wraps(generate)
     def told(*args: Any, **kwargs: Any) -> Any:
-        if grip.generating or grip.stack.frames or grip.recorder is None:
-            return generate(*args, **kwargs)
-        orders: list[Tensor] = []
-        search = kwargs.get("custom_generate")
-        if isinstance(search, BeamSearch):
-            search.orders.append(orders)
-        elif search is None and beams(model, kwargs) > 1:
-            kwargs["custom_generate"] = BeamSearch([orders])
-        kwargs.setdefault("disable_compile", True)  # a compiled forward would call nothing of ours
-        grip.generating, grip.read = True, 0
-        grip.recorder.begin_call(source_of(model, args, kwargs))
-        try:
-            return generate(*args, **kwargs)
-        finally:
-            grip.generating = False
-            grip.recorder.end_call(order=orders[-1] if orders else None)
+        with grip.alone():
+            if grip.generating and not grip.stack.frames:
+                grip.next_text()
+            if grip.generating or grip.stack.frames or grip.recorder is None:
+                return generate(*args, **kwargs)
+            refuse_strange(model, kwargs)
+            kwargs.setdefault("disable_compile", True)  # a compiled forward would call nothing of ours
+            with grip.writing(source_of(model, args, kwargs), follow_beams(model, kwargs)):
+                return generate(*args, **kwargs)
 
     return told
+
+
+def follow_beams(model: Any, kwargs: dict[str, Any]) -> list[Tensor]:
+    """A list that will hold the order of the beams, if there are any: another argument of `generate` sees to it."""
+    orders: list[Tensor] = []
+    search = kwargs.get("custom_generate")
+    if isinstance(search, BeamSearch):  # of another who holds the model
+        search.orders.append(orders)
+    elif search is None and beams(model, kwargs) > 1:
+        kwargs["custom_generate"] = BeamSearch([orders])
+    return orders
 
 
 def source_of(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor | None:
@@ -45,14 +50,37 @@ def source_of(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tens
     return read_texts(model, lambda **_: None, (), given)[0]
 
 
+def asked(model: Any, kwargs: dict[str, Any], name: str) -> Any:
+    """A setting of this call of generate: as it was given, else as the model has it."""
+    if kwargs.get(name) is not None:
+        return kwargs[name]
+    configs = (kwargs.get("generation_config"), model.generation_config)
+    return next((found for config in configs if (found := getattr(config, name, None)) is not None), None)
+
+
 def beams(model: Any, kwargs: dict[str, Any]) -> int:
     """How many beams this call of generate will have."""
-    for place in (kwargs.get("num_beams"), *(
-        getattr(config, "num_beams", None) for config in (kwargs.get("generation_config"), model.generation_config)
-    )):  # fmt: skip
-        if place is not None:
-            return int(place)
-    return 1
+    return int(asked(model, kwargs, "num_beams") or 1)
+
+
+def refuse_strange(model: Any, kwargs: dict[str, Any]) -> None:
+    """Ways to generate whose steps are not those of one text, going on token by token."""
+    guided = asked(model, kwargs, "guidance_scale") not in (None, 1, 1.0)
+    own = kwargs.get("custom_generate")
+    strange = {
+        "assistant_model": kwargs.get("assistant_model") is not None,
+        "prompt_lookup_num_tokens": bool(asked(model, kwargs, "prompt_lookup_num_tokens")),
+        "assistant_early_exit": bool(asked(model, kwargs, "assistant_early_exit")),
+        "guidance_scale": guided and not is_pair(model.config),
+        "cache_implementation='paged'": asked(model, kwargs, "cache_implementation") == "paged",
+        "custom_generate with beams": beams(model, kwargs) > 1 and own is not None and not isinstance(own, BeamSearch),
+    }
+    found = [name for name, is_asked in strange.items() if is_asked]
+    if found:
+        raise InputError(
+            "this way to generate cannot be recorded: its steps do not make one text",
+            found=", ".join(found), do="generate without; greedily, by sampling and by beams all give one map",
+        )  # fmt: skip
 
 
 class BeamSearch:

@@ -1,23 +1,19 @@
-"""Who holds what: the models being held, and an attention call led through all who hold its model.
-
-Each holder stands between the model and `attend` as a hook of `regard.models.seam` does, the newest outermost: it gets
-the site, the next in line and the arguments, and gives back the output. One that records tells its recorder.
-"""
+"""One hold on one model: which of its parts is being called, which text it reads, and who is told of it."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from typing import Any, Protocol
 
+import torch
 from torch import Tensor, nn
 
-from regard.attention import attend
 from regard.attention.inputs import ScoreOptions
+from regard.errors import InputError
 from regard.lens.capture import Seen
-from regard.lens.holding.call import Call, unchanged
+from regard.lens.holding.call import Call
 from regard.lens.holding.stack import Stack, recomputing, refuse
 from regard.models.seam import Attend, Hook
 
@@ -35,10 +31,11 @@ class Grip:
 
     def __init__(self, model: nn.Module, recorder: Listener | None, hook: Hook | None) -> None:
         self.model, self.recorder, self.hook = model, recorder, hook
-        self.stack = Stack({id(module): name for name, module in model.named_modules()})
-        self.thread = threading.get_ident()
+        self.stack = Stack({id(part): name.replace("_orig_mod.", "") for name, part in model.named_modules()})
+        self.thread, self.lock = threading.get_ident(), threading.RLock()
         self.generating = False
         self.read = 0  # tokens of the text that this generation has read
+        self.orders: list[Tensor] = []  # of its beams, one for each search that has ended
         self.late = False  # is a part of the model being called by itself, of which the recorder does not know yet?
 
     @property
@@ -59,29 +56,98 @@ class Grip:
     def tell(self, call: Call, site: str, tensors: tuple[Tensor, ...], more: dict[str, Any]) -> None:
         if self.recorder is None:
             return
-        if self.late:
+        if self.late and self.generating:
+            self.next_text()
+        elif self.late:
             self.recorder.begin_call()
-            self.late = False
+        self.late = False
         query, key, value, output = (tensor.detach() for tensor in tensors)
+        if query.dtype == torch.float32 and torch.is_autocast_enabled(query.device.type):
+            rounded = torch.get_autocast_dtype(query.device.type)  # on their way into the kernel
+            query, key = query.to(rounded), key.to(rounded)
         options: ScoreOptions = {name: more[name] for name in ScoreOptions.__annotations__ if name in more}  # type: ignore[assignment]
-        self.recorder.see(
-            Seen(
-                site, query, key, value, output, options, call.implementation,
-                first_key=call.first_key, dropout=more.get("dropout", 0.0),
-            )
-        )  # fmt: skip
+        with torch._C.DisableTorchFunction():  # our own mode, and those of others, need not look at what we do
+            self.recorder.see(
+                Seen(
+                    site, query, key, value, output, options, call.implementation,
+                    first_key=call.first_key, dropout=more.get("dropout", 0.0),
+                )
+            )  # fmt: skip
 
-    def fresh(self, ids: Tensor | None, kwargs: dict[str, Any]) -> Tensor | None:
+    @contextmanager
+    def reading(
+        self, module: nn.Module, ids: Tensor | None, target: Tensor | None, given: dict[str, Any]
+    ) -> Iterator[None]:
+        """A call of the model, or of one within it that reads a text: told when it begins and when it has ended."""
+        if self.recorder is not None:
+            self.recorder.begin_call(self.fresh(ids, given), target=self.fresh(target, given))
+        try:
+            self.stack.push(module)
+            yield
+            self.stack.pop(module)
+            self.finish(whole=True)
+        finally:
+            self.stack.clear()
+            if self.recorder is not None:
+                self.recorder.end_call()
+
+    @contextmanager
+    def writing(self, source: Tensor | None, orders: list[Tensor]) -> Iterator[None]:
+        """A generation, whose readings are its turns; `orders` gets that of its beams when a search has ended."""
+        assert self.recorder is not None
+        self.generating, self.read, self.orders = True, 0, orders
+        self.recorder.begin_call(source)
+        try:
+            yield
+        finally:
+            self.generating = False
+            self.recorder.end_call(order=orders.pop() if orders else None)
+
+    def next_text(self) -> None:
+        """While generating, after words were read, another text begins: it is another call of the recording.
+
+        So Whisper hears a long recording: piece by piece, the encoder anew for each.
+        """
+        if self.recorder is not None and self.read:
+            self.recorder.end_call(order=self.orders.pop() if self.orders else None)
+            self.recorder.begin_call()
+            self.read = 0
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """While a text is being read, no other thread may use the model: nobody could tell whose attention it is."""
+        if not self.lock.acquire(blocking=False):
+            raise InputError(
+                "two threads use this model at once while it is held",
+                do="let them take turns, or hold a copy of the model in each",
+            )
+        try:
+            yield
+        finally:
+            self.lock.release()
+
+    def fresh(self, ids: Tensor | None, given: dict[str, Any]) -> Tensor | None:
         """The ids that are new at this turn: without a cache each turn reads the whole text again."""
         if ids is None or not self.generating:
             return ids
-        known = self.read if kwargs.get("past_key_values") is None and ids.shape[1] > self.read else 0
+        known = self.read if given.get("past_key_values") is None and ids.shape[1] > self.read else 0
         self.read += ids.shape[1] - known
         return ids[:, known:]
 
+    @contextmanager
+    def passing(self, module: nn.Module) -> Iterator[None]:
+        """A part of the model is called, perhaps by itself."""
+        self.enter(module)
+        failed = True
+        try:
+            yield
+            failed = False
+        finally:
+            self.leave(module, failed=failed)
+
     def enter(self, module: nn.Module) -> None:
-        """A part of the model is called, perhaps by itself: then it is a call of its own once it attends."""
-        if not self.stack.frames and not self.generating:
+        """By itself, a part of the model is a call of its own once it attends."""
+        if not self.stack.frames:
             self.late = True
         self.stack.push(module)
 
@@ -104,54 +170,3 @@ class Grip:
         missing = self.stack.missing()
         if missing or (whole and not self.stack.counts):
             raise refuse(self.model, missing)
-
-
-GRIPS: list[Grip] = []
-BUSY = threading.local()  # is an attention being computed in this thread? What it calls itself is no other attention
-
-
-def computing() -> bool:
-    return getattr(BUSY, "now", False)
-
-
-@contextmanager
-def busy() -> Iterator[None]:
-    before, BUSY.now = computing(), True
-    try:
-        yield
-    finally:
-        BUSY.now = before
-
-
-def lead(call: Call, module: nn.Module | None) -> Tensor:
-    """The output (B, H, Q, V) of a call, through everyone who holds this module or, without one, is calling one."""
-    compute: Attend = partial(plainly, call)
-    for grip in GRIPS:
-        if grip.called if module is None else id(module) in grip.stack.names:
-            site = grip.stack.name(module) if recomputing() else grip.stack.site(module)
-            compute = partial(grip.stand, call, site, compute)
-    with busy():
-        output: Tensor = compute(call.query, call.key, call.value, **call.options, dropout=call.dropout)
-    return output
-
-
-def plainly(call: Call, query: Tensor, key: Tensor, value: Tensor, **more: Any) -> Tensor:
-    """As the model would have computed it; by `attend` once a hook has changed something."""
-    compute = call.compute if unchanged(call, query, key, value, more) else attend
-    output: Tensor = compute(query, key, value, **more)
-    return output
-
-
-def calling() -> bool:
-    """Is a module of a held model being called in this thread?"""
-    return any(grip.called for grip in GRIPS)
-
-
-@contextmanager
-def gripped(grip: Grip) -> Iterator[None]:
-    GRIPS.append(grip)
-    try:
-        yield
-    finally:
-        newest = next(place for place in reversed(range(len(GRIPS))) if GRIPS[place] is grip)
-        del GRIPS[newest]

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from functools import wraps
+from functools import partial, wraps
 from typing import Any
 
 from torch import nn
 
 from regard.lens.holding.generation import generates, held_generate
-from regard.lens.holding.grip import Grip, Listener, gripped
+from regard.lens.holding.grip import Grip, Listener
 from regard.lens.holding.interface import switched
-from regard.lens.holding.mode import Mode, slow_path
+from regard.lens.holding.leading import gripped
+from regard.lens.holding.methods import led
+from regard.lens.holding.mode import Mode
+from regard.lens.holding.settings import slow_path, uncompiled
 from regard.lens.holding.stack import recomputing
 from regard.lens.holding.texts import read_texts
 from regard.models.seam import Hook
@@ -28,41 +31,32 @@ def hold(model: nn.Module, recorder: Listener | None = None, *, hook: Hook | Non
     """
     grip = Grip(model, recorder, hook)
     with ExitStack() as stack:
-        stack.enter_context(gripped(grip))
-        stack.enter_context(switched(model))
-        stack.enter_context(slow_path())
-        stack.enter_context(wrapped(model, "forward", held_forward(grip, model.forward)))
+        for context in (gripped(grip), switched(model), slow_path(), uncompiled()):
+            stack.enter_context(context)
         for part in model.modules():
             if generates(part):
-                generate: Any = part.generate
-                stack.enter_context(wrapped(part, "generate", held_generate(grip, part, generate)))
-            if part is not model:
+                stack.enter_context(led(part, "generate", partial(held_generate, grip, part)))
+            if part is model or generates(part):
+                stack.enter_context(led(part, "forward", partial(held_forward, grip, part)))
+            else:
                 stack.enter_context(followed(grip, part))
         stack.enter_context(Mode())
         yield
 
 
-def held_forward(grip: Grip, forward: Callable[..., Any]) -> Callable[..., Any]:
-    """The whole model's forward: one call, or within `generate` one turn of it."""
+def held_forward(grip: Grip, module: nn.Module, forward: Callable[..., Any]) -> Callable[..., Any]:
+    """The forward of a model that reads a text: one call, or within `generate` one turn of it."""
 
     @wraps(forward)
     def told(*args: Any, **kwargs: Any) -> Any:
-        if grip.stack.frames or recomputing():
+        if recomputing():
             return forward(*args, **kwargs)
-        recorder = grip.recorder
-        if recorder is not None:
-            ids, target = read_texts(grip.model, forward, args, kwargs)
-            recorder.begin_call(grip.fresh(ids, kwargs), target=grip.fresh(target, kwargs))
-        try:
-            grip.stack.push(grip.model)
-            result = forward(*args, **kwargs)
-            grip.stack.pop(grip.model)
-            grip.finish(whole=True)
-            return result
-        finally:
-            grip.stack.clear()
-            if recorder is not None:
-                recorder.end_call()
+        with grip.alone():
+            if grip.stack.frames:  # it is a part of the model that is being called
+                with grip.passing(module):
+                    return forward(*args, **kwargs)
+            with grip.reading(module, *read_texts(module, forward, args, kwargs), kwargs):
+                return forward(*args, **kwargs)
 
     return told
 
@@ -85,17 +79,3 @@ def followed(grip: Grip, module: nn.Module) -> Iterator[None]:
     finally:
         for handle in hooks:
             handle.remove()
-
-
-@contextmanager
-def wrapped(model: nn.Module, name: str, instead: Callable[..., Any]) -> Iterator[None]:
-    """A method of this one model exchanged, and put back."""
-    before = model.__dict__.get(name)
-    model.__dict__[name] = instead
-    try:
-        yield
-    finally:
-        if before is None:
-            model.__dict__.pop(name, None)
-        else:
-            model.__dict__[name] = before

@@ -13,11 +13,9 @@ from regard.attention import attend
 from regard.attention.inputs import ScoreOptions
 from regard.errors import InputError
 from regard.lens.holding.call import Call, same_batch, with_mask
-from regard.lens.holding.grip import lead
 from regard.lens.holding.lazy import lazy_mask
-
-NAME = "regard"  # not "flash..." nor "a/b", which transformers takes for kernels to fetch
-BEFORE: dict[int, str | None] = {}  # id of a config that is switched to us -> the implementation it had
+from regard.lens.holding.leading import lead
+from regard.lens.holding.name import NAME, Name, usual
 
 
 def attention(
@@ -35,10 +33,10 @@ def attention(
     s_aux: Tensor | None = None,
     **more: Any,
 ) -> tuple[Tensor, Tensor | None]:
-    """What transformers calls instead of its own; a `sliding_window` stands in the mask already."""
-    refuse_strange(module, more)
+    """What transformers calls instead of its own; a `sliding_window` or `indices` stand in the mask already."""
+    refuse_paged(module, more.get("cache"))
     config = getattr(module, "config", None)
-    before = BEFORE.get(id(config), "sdpa")
+    before = usual(config)
     options: ScoreOptions = {"scale": None if scaling is None else float(scaling), "softcap": softcap or None}
     if position_bias is not None and (position_bias.requires_grad or bool(position_bias.any())):
         options["bias"] = position_bias[..., : key.shape[-2]]
@@ -62,15 +60,14 @@ def dense_weights(call: Call, keys: int) -> Tensor:
     return nn.functional.pad(steps.weights, (0, keys - call.key.shape[-2])).to(call.query.dtype)
 
 
-def refuse_strange(module: nn.Module, more: dict[str, Any]) -> None:
-    """Arguments that would change the weights in a way `attend` does not know."""
-    for name in ("cache", "block_indices", "indices"):
-        if more.get(name) is not None:
-            raise InputError(
-                f"{type(module).__name__} asks for attention that cannot be held",
-                found=f"the argument {name!r} of {type(more[name]).__name__}",
-                do="leave out continuous batching (cache_implementation='paged') and sparse attention kernels",
-            )
+def refuse_paged(module: nn.Module, cache: Any) -> None:
+    """Continuous batching lays the keys of many texts out in pages, which only its own functions can read."""
+    if cache is not None:
+        raise InputError(
+            f"{type(module).__name__} asks for attention that cannot be held",
+            found=f"the argument 'cache' of {type(cache).__name__}",
+            do="leave out continuous batching (cache_implementation='paged')",
+        )
 
 
 def register() -> None:
@@ -82,7 +79,10 @@ def register() -> None:
 
 def is_huggingface(module: nn.Module) -> bool:
     """Is this a model of transformers? Known without importing it."""
-    return any(kind.__module__ == "transformers.modeling_utils" for kind in type(module).__mro__)
+    return any(
+        kind.__module__ == "transformers.modeling_utils" and kind.__name__ == "PreTrainedModel"
+        for kind in type(module).__mro__
+    )
 
 
 @contextmanager
@@ -93,20 +93,18 @@ def switched(model: nn.Module) -> Iterator[None]:
         yield
         return
     register()
-    configs = {id(config): config for part in models for config in family(part.config)}
-    before = {number: config._attn_implementation for number, config in configs.items()}
-    mine = {number: name for number, name in before.items() if number not in BEFORE}
-    BEFORE.update(mine)
+    configs = list({id(config): config for part in models for config in family(part.config)}.values())
+    names = [Name.of(config) for config in configs]
     try:
         with quietly():  # of models that do not follow it, transformers would warn: we count instead
             for part in models:
                 part.set_attn_implementation(NAME)
+        for config, name in zip(configs, names, strict=True):
+            name.put(config)
         yield
     finally:
-        for number, config in configs.items():
-            config._attn_implementation_internal = before[number]
-        for number in mine:
-            BEFORE.pop(number, None)
+        for config, name in zip(configs, names, strict=True):
+            name.let_go(config)
 
 
 def family(config: Any) -> Iterator[Any]:

@@ -1,7 +1,7 @@
-"""A mask that has not been drawn: to transformers a boolean tensor (batch, 1, queries, keys), in memory a few numbers.
+"""A mask that has not been drawn: to transformers a tensor (batch, 1, queries, keys), in memory a few numbers.
 
 Their masks would be 10 GB at 100,000 tokens. Models hand masks on and look at their shape; the few that calculate with
-one get a true tensor at that moment, up to a stated size.
+one get a true tensor at that moment, up to a stated size: booleans, or numbers to add where eager attention is used.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from torch import Tensor
 from torch.utils._pytree import tree_map
 
 from regard.errors import InputError
+from regard.lens.holding.name import usual
 from regard.lens.holding.patterns import MaskFunction, Pattern, read_pattern
 
 LARGEST = 1 << 26  # cells of a mask worked out one by one: 64 MB
@@ -32,6 +33,7 @@ class Order:
     padding: Tensor | None = None  # (batch, positions), True = a token
     vmap: bool = False
     device: torch.device | str = "cpu"
+    dtype: torch.dtype = torch.bool  # what the model expects to get, when it calculates with its mask
 
     @property
     def offset(self) -> int:
@@ -40,6 +42,11 @@ class Order:
 
     def pattern(self) -> Pattern:
         return read_pattern(self.function, self.key_offset + self.keys)
+
+    @property
+    def says_nothing(self) -> bool:
+        """Is it about one token, which may look at itself? Some models order that while a cache has more keys."""
+        return self.queries == self.keys == 1 and self.offset == 0 and self.padded() is None
 
     def drawn(self) -> Tensor:
         """The mask, cell by cell, as transformers draws it for SDPA."""
@@ -61,6 +68,14 @@ class Order:
         assert mask is not None
         return mask
 
+    def for_the_model(self) -> Tensor:
+        """The mask as this model would have got it without us."""
+        mask = self.drawn()
+        if self.dtype == torch.bool:
+            return mask
+        hidden = torch.tensor(torch.finfo(self.dtype).min, dtype=self.dtype, device=mask.device)
+        return torch.where(mask, torch.zeros_like(hidden), hidden)
+
     def padded(self) -> Tensor | None:
         """Which keys are tokens, (batch, 1, 1, keys); None when all are."""
         shown: Tensor | None = None
@@ -71,6 +86,10 @@ class Order:
         return None if shown is None or bool(shown.all()) else shown[:, None, None]
 
 
+class UndrawnError(Exception):
+    """Somebody calculates with a mask."""
+
+
 class LazyMask(Tensor):
     """A tensor without storage that knows its order, and draws itself when someone calculates with it."""
 
@@ -79,16 +98,24 @@ class LazyMask(Tensor):
     @staticmethod
     def __new__(cls, order: Order) -> LazyMask:
         shape = (order.batch, 1, order.queries, order.keys)
-        mask: LazyMask = Tensor._make_wrapper_subclass(cls, shape, dtype=torch.bool, device=torch.device(order.device))
+        mask: LazyMask = Tensor._make_wrapper_subclass(cls, shape, dtype=order.dtype, device=torch.device(order.device))
         mask.order = order
         return mask
 
-    __torch_function__ = torch._C._disabled_torch_function_impl  # type: ignore[assignment]
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        with torch._C.DisableTorchFunctionSubclass():
+            try:
+                return func(*args, **(kwargs or {}))
+            except UndrawnError:
+                return func(*tree_map(draw, args), **tree_map(draw, kwargs or {}))
 
     @classmethod
     def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:  # type: ignore[override]
         if func in (torch.ops.aten.detach.default, torch.ops.aten.alias.default):
             return cls(args[0].order)
+        if any(isinstance(arg, LazyMask) and arg.order.vmap for arg in args):
+            raise UndrawnError  # in here a function over indices cannot be mapped
         return func(*tree_map(draw, args), **tree_map(draw, kwargs or {}))
 
     def __repr__(self) -> str:  # type: ignore[override]
@@ -96,7 +123,7 @@ class LazyMask(Tensor):
 
 
 def draw(thing: Any) -> Any:
-    return thing.order.drawn() if isinstance(thing, LazyMask) else thing
+    return thing.order.for_the_model() if isinstance(thing, LazyMask) else thing
 
 
 def lazy_mask(
@@ -109,6 +136,8 @@ def lazy_mask(
     attention_mask: Tensor | None = None,
     use_vmap: bool = False,
     device: torch.device | str = "cpu",
+    dtype: torch.dtype = torch.float32,
+    config: Any = None,
     **kwargs: Any,
 ) -> Tensor:
     """What we register as transformers' mask function: it draws nothing."""
@@ -120,6 +149,6 @@ def lazy_mask(
     return LazyMask(
         Order(
             batch_size, q_length, kv_length, int(q_offset), int(kv_offset),
-            mask_function, attention_mask, use_vmap, device,
+            mask_function, attention_mask, use_vmap, device, dtype if usual(config) == "eager" else torch.bool,
         )
     )  # fmt: skip

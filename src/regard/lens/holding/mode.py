@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import inspect
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-import torch
 import torch.nn.functional as F
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 from regard.attention import attend
 from regard.lens.holding.call import Call, same_batch, with_mask
-from regard.lens.holding.grip import busy, calling, computing, lead
+from regard.lens.holding.leading import busy, calling, computing, lead
 
 MULTIHEAD = inspect.signature(F.multi_head_attention_forward)
 SDPA = F.scaled_dot_product_attention
@@ -98,19 +98,20 @@ def multihead(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor | None]:
 @contextmanager
 def exchanged(instead: Callable[..., Tensor]) -> Iterator[None]:
     """Within multi_head_attention_forward no mode looks: there the name itself is lent to us."""
-    F.scaled_dot_product_attention = instead
+    mine, within = threading.get_ident(), False
+
+    def lent(*args: Any, **kwargs: Any) -> Tensor:
+        nonlocal within
+        if within or threading.get_ident() != mine:  # within: what computes this attention, once a hook changed it
+            return SDPA(*args, **kwargs)
+        within = True
+        try:
+            return instead(*args, **kwargs)
+        finally:
+            within = False
+
+    F.scaled_dot_product_attention = lent
     try:
         yield
     finally:
         F.scaled_dot_product_attention = SDPA
-
-
-@contextmanager
-def slow_path() -> Iterator[None]:
-    """Without the fused layers of nn.Transformer, which call no attention function at all."""
-    before = torch.backends.mha.get_fastpath_enabled()
-    torch.backends.mha.set_fastpath_enabled(False)
-    try:
-        yield
-    finally:
-        torch.backends.mha.set_fastpath_enabled(before)

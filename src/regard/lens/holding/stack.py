@@ -11,14 +11,16 @@ from torch import nn
 
 from regard.errors import InputError
 
-ATTENTION = re.compile(r"atten|attn|mha$", re.IGNORECASE)
+ATTENTION = re.compile(r"(?<!fl)atten|attn|mha$", re.IGNORECASE)  # not Flatten
 HELPER = re.compile(r"(output|projection|proj|dropout|norm|bias|embeddings?|mask|gate|mlp)$", re.IGNORECASE)
+WEIGHTLESS = re.compile(r"linear|lightning|delta", re.IGNORECASE)  # sums over the past without a softmax: no weights
 NAMED = 4  # so many modules an error lists
 
 
 def looks_like_attention(module: nn.Module) -> bool:
+    """By the name of its class, has it weights to show?"""
     name = type(module).__name__
-    return bool(ATTENTION.search(name)) and not HELPER.search(name)
+    return bool(ATTENTION.search(name)) and not HELPER.search(name) and not WEIGHTLESS.search(name)
 
 
 def recomputing() -> bool:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+OTHER = re.compile(r"mask|position|type|label|target", re.IGNORECASE)  # whole numbers too, and no text
 WHOLE = (torch.int64, torch.int32, torch.int16, torch.uint8)
 
 
@@ -20,9 +22,18 @@ def read_texts(
     ids, target = given.get("input_ids"), given.get("decoder_input_ids")
     if target is None and given.get("labels") is not None and callable(shift := shifting(model)):
         target = shift(given["labels"])
-    if ids is None and "input_ids" not in given and not hasattr(model, "config"):
-        ids = next((arg for arg in (*args, *kwargs.values()) if are_ids(arg)), None)
+    if ids is None and "input_ids" not in given:
+        ids = next((thing for thing in unnamed(model, given) if are_ids(thing)), None)
     return ids if are_ids(ids) else None, target if are_ids(target) else None
+
+
+def unnamed(model: nn.Module, given: dict[str, Any]) -> Iterator[Any]:
+    """What may be ids though it is not called so: what a wrapper hands on, or any argument of a model of one's own."""
+    for name, thing in given.items():
+        if isinstance(thing, tuple):
+            yield from thing
+        elif not hasattr(model, "config") and not OTHER.search(name):
+            yield thing
 
 
 def named(forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,54 @@
+"""Settings of PyTorch that would lead around us, put aside while anybody holds a model."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+
+import torch
+
+
+class Shared:
+    """A context for all holds together: entered with the first and left with the last, whatever their order."""
+
+    def __init__(self, make: Callable[[], AbstractContextManager[None]]) -> None:
+        self.make, self.stack, self.holds, self.lock = make, ExitStack(), 0, threading.Lock()
+
+    @contextmanager
+    def __call__(self) -> Iterator[None]:
+        with self.lock:
+            if not self.holds:
+                self.stack.enter_context(self.make())
+            self.holds += 1
+        try:
+            yield
+        finally:
+            with self.lock:
+                self.holds -= 1
+                if not self.holds:
+                    self.stack.close()
+
+
+@Shared
+@contextmanager
+def slow_path() -> Iterator[None]:
+    """Without the fused layers of nn.Transformer, which call no attention function at all."""
+    before = torch.backends.mha.get_fastpath_enabled()
+    torch.backends.mha.set_fastpath_enabled(False)
+    try:
+        yield
+    finally:
+        torch.backends.mha.set_fastpath_enabled(before)
+
+
+@Shared
+@contextmanager
+def uncompiled() -> Iterator[None]:
+    """Without what torch.compile has made, which calls nothing of ours: what was compiled runs as it was written."""
+    if "torch._dynamo" not in sys.modules:  # then nothing has been compiled, and asking would import much
+        yield
+        return
+    with torch.compiler.set_stance("force_eager"):
+        yield
