@@ -56,6 +56,8 @@ def ablate(
     from regard.tasks import load
     from regard.training.evaluate import read_data
 
+    if silence and (svg or csv):
+        raise InputError("there is no map of all heads to write", do="leave out --silence")
     given = read_data(data or [FOUND_ON], limit=limit)
     task = load(model, device)
     with Progress("silencing heads") as told:
@@ -129,7 +131,7 @@ def scored(task: Task, given: EvaluationData, name: str) -> float:
     found = evaluate(task, given, **how)  # type: ignore[arg-type]
     known = [one.name for one in found.scores]
     if name not in known:
-        raise UnknownNameError("score", name, [*known, PRONOUNS])
+        raise UnknownNameError("score", name, known)
     return found[name]
 
 
@@ -138,6 +140,7 @@ def together(task: Task, given: EvaluationData, score: str | None, silence: Sequ
     from regard.lens.effect import without
 
     heads, name = [place(one) for one in silence], score or default_score(task)
+    name = "pronoun_agreement" if name == PRONOUNS else name
     before = scored(task, given, name)
     with without(task, heads):
         after = scored(task, given, name)
@@ -186,8 +189,6 @@ def lines_view(lines: Sequence[Line]) -> Table:
 def save(effect: Effect | None, svg: str | None, csv: str | None) -> None:
     """Files of the heat map."""
     if effect is None:
-        if svg or csv:
-            raise InputError("there is no map of all heads to write", do="leave out --silence")
         return
     for path, written in ((svg, effect.to_svg), (csv, effect.to_csv)):
         if path is not None:

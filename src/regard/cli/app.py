@@ -18,7 +18,7 @@ from regard.cli.record import record
 from regard.cli.steps import steps
 from regard.cli.train import train
 from regard.cli.translate import translate
-from regard.cli.verb import Verb
+from regard.cli.verb import Verb, flowing
 
 app = typer.Typer(
     name="regard",
@@ -29,7 +29,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for verb in (steps, check, train, evaluate, translate, generate, classify, look, record, heads, align, ablate, info):
-    app.command(cls=Verb)(verb)
+    app.command(cls=Verb, help=flowing(verb.__doc__))(verb)
 
 
 def show_version(wanted: bool) -> None:

@@ -100,7 +100,7 @@ def view(table: Heads, sort: str | None) -> Table:
     from regard.lens.draw.heat_terminal import style
 
     made = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
-    made.add_column("site", no_wrap=True, overflow="ellipsis")
+    made.add_column("site", overflow="fold", min_width=12)  # a long name is folded; the numbers stay whole
     for name in ("head", *COLUMNS.values()):
         made.add_column(name, justify="right", no_wrap=True)
     lines, most = ordered(table.lines, sort), {name: largest(table.lines, name) for name in COLUMNS}

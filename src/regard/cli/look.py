@@ -90,7 +90,7 @@ def aimed(call: Call, site: str | None, head: str | None) -> tuple[View, str]:
 
 
 def head_number(told: str) -> int:
-    if not told.isdigit():
+    if not told.isdecimal():
         raise InputError("a head is a number, from 0", found=f"--head {told}", do="--head 3, or --head all")
     return int(told)
 
@@ -101,7 +101,9 @@ def to_file(seen: Recording, view: View, kind: str, file: str) -> None:
     if kind == "html":
         from regard.lens.draw.page import page
 
-        write(page(seen, site=view.site, head=view.head), file)
+        if view.rows is not None or view.columns is not None:
+            typer.echo("note: a page holds whole maps, so --rows and --columns do not change it", err=True)
+        write(page(seen, site=view.site, head=None if view.site is None else view.head), file)
     elif kind == "svg":
         write(seen.to_svg(None, view.site, view.head, **part), file)
     elif kind == "png":
@@ -145,14 +147,15 @@ def shown(call: Call, view: View, why: str, token: str | None, top: int | None) 
 
 
 def keys_view(call: Call, view: View, token: str | None, count: int) -> RenderableType:
+    from regard.attention.tiles import Axis
     from regard.lens.choice import find_token
     from regard.lens.draw.heat_labels import label
     from regard.lens.draw.heat_terminal import top_view
 
     assert view.site is not None
     names = [label(one) for one in call.labels(view.site)[0]]
-    first, last = view.rows or (0, len(names))
-    return top_view(call, view, range(first, last) if token is None else find_token(names, token), count)
+    rows = Axis.read("rows", view.rows, len(names), 1)
+    return top_view(call, view, range(rows.start, rows.stop) if token is None else find_token(names, token), count)
 
 
 def elsewhere(call: Call, view: View, why: str) -> str:

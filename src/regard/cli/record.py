@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from regard.cli.recordings import ENDING, given, opened, read_file
+from regard.cli.recordings import ENDING, check_input, given, opened, read_file
 from regard.errors import InputError
 
 if TYPE_CHECKING:
@@ -39,12 +39,13 @@ def record(
         raise InputError("there must be one text to record", do=f'regard record {model} "some text", or --file FILE')
     if out.suffix != ENDING:
         raise InputError(f"a recording is a {ENDING} file", found=str(out), do=f"--out {out.with_suffix(ENDING)}")
+    check_input(text, target)
     whole = given(text) if text is not None else read_file(file) if file is not None else ""
     options: dict[str, Any] = {"sites": sites or None, "heads": numbers(heads), "dtype": dtype, "values": values}
     with Progress("recording") as told:
         subject = opened(model, device)
         if not lines:
-            seen = subject.see(whole.strip("\n"), target, **options)
+            seen = subject.see(whole.strip("\n"), None if target is None else given(target), **options)
         else:
             if target is not None:
                 raise InputError(
@@ -73,7 +74,7 @@ def numbers(told: str | None) -> list[int] | None:
     if told is None:
         return None
     parts = [part.strip() for part in told.split(",")]
-    if not all(part.isdigit() for part in parts):
+    if not all(part.isdecimal() for part in parts):
         raise InputError("heads are numbers, from 0", found=f"--heads {told}", do="--heads 0,3")
     return [int(part) for part in parts]
 

@@ -45,13 +45,23 @@ def recorded(name: str, text: str | None, target: str | None, device: str) -> Re
         return Recording.load(name)
     if text is None:
         raise InputError("there is no text to look at", do=f'regard look {name} "some text"')
+    check_input(text, target)
     with Progress("reading"):
         return opened(name, device).see(given(text), None if target is None else given(target))
 
 
+def check_input(text: str | None, target: str | None) -> None:
+    if text == target == STANDARD:
+        raise InputError(
+            "standard input holds one text", found="- for the text and its target", do="write one of them out"
+        )
+
+
 def given(text: str) -> str:
-    """As it stands, or for "-" all of standard input."""
-    return sys.stdin.buffer.read().decode("utf-8", errors="replace") if text == STANDARD else text
+    """As it stands, or for "-" all of standard input but the end of its last line."""
+    if text == STANDARD:
+        return sys.stdin.buffer.read().decode("utf-8", errors="replace").rstrip("\r\n")
+    return text.encode("utf-8", errors="surrogateescape").decode("utf-8", errors="replace")  # bytes of another encoding
 
 
 def read_file(path: Path) -> str:
@@ -78,6 +88,6 @@ def extent(name: str, told: str | None) -> Extent | None:
     if told is None:
         return None
     start, colon, stop = told.partition(":")
-    if not (colon and start.isdigit() and stop.isdigit()):
+    if not (colon and start.isdecimal() and stop.isdecimal()):
         raise InputError(f"{name} must be two numbers of tokens", found=f"{told!r}", do=f"{name} 20:50")
     return int(start), int(stop)

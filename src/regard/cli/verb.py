@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from inspect import cleandoc
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +39,15 @@ class Verb(TyperCommand):
         except BrokenPipeError:
             sys.stderr.close()  # the reader, such as `head`, has gone: nobody is left to tell
             raise typer.Exit(1) from None
+        except OSError as error:  # such as a full disk behind standard output
+            refused = FileError("the system refused", found=str(error), do="make room, or choose another place")
+            typer.echo(f"regard: {refused}", err=True)
+            raise typer.Exit(2) from error
+
+
+def flowing(text: str | None) -> str:
+    """A docstring's paragraphs without its line breaks, so that a terminal of any width sets them anew."""
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in cleandoc(text or "").split("\n\n"))
 
 
 def with_standard_output(args: list[str]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
@@ -32,6 +33,7 @@ class Search:
     cost   rises as everything else breaks; sets that raise it by more than `allow` are given up
     most   heads together, at most
     width  sets of each size that are looked into further
+    enough larger sets are not tried once the score is as low as this
     """
 
     score: Score
@@ -39,6 +41,7 @@ class Search:
     allow: float
     most: int = 4
     width: int = 3
+    enough: float = -math.inf
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,8 @@ def search(model: Any, how: Search, told: Told | None = None) -> Searched:
             break
         front = spared[: how.width]
         best.append(front[0])
+        if front[0].score <= how.enough:
+            break
     if not best:
         raise InputError("no head can be silenced at so small a cost", found=f"{len(heads)} heads", do="allow more")
     return Searched(Effect(baseline, alone), best)

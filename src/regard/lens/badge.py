@@ -46,6 +46,11 @@ class Badge:
         return self.difference <= self.tolerance * max(1.0, self.size) and self.row_sum <= self.tolerance
 
     @property
+    def compared(self) -> bool:
+        """Was anything measured? If not, nothing is known to be true, or untrue."""
+        return bool(self.rows) and not self.dropout
+
+    @property
     def tolerance(self) -> float:
         return max((EXACT.get(name, EXACT["float32"]) for name in self.dtype.split(" and ")), default=EXACT["float32"])
 
@@ -65,9 +70,13 @@ class Badge:
     def __str__(self) -> str:
         rows = "rows sum to 1" if self.sums_to_one else "a sink takes part of each row" if self.sinks else (
             f"rows sum to 1 within {self.row_sum:.1g}")  # fmt: skip
-        told = f"largest difference from the model's output {self.difference:.1g} on {self.rows} rows"
+        told = f"largest difference from the model's output {self.difference:.1g} on {counted(self.rows)}"
         told = "not compared: dropout was on" if self.dropout else told if self.rows else "no row was compared"
         return f"{self.implementation}, {self.dtype}, mask: {self.mask}, pooling: {self.pooling}, {rows}, {told}"
+
+
+def counted(rows: int) -> str:
+    return f"{rows} row{'s' * (rows != 1)}"
 
 
 def together(badges: Iterable[Badge]) -> Badge:

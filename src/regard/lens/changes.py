@@ -25,6 +25,7 @@ class Asked:
     key: Tensor
     options: ScoreOptions
     first: int | None = 0
+    first_key: int = 0  # the position of key 0: a cache may have forgotten those before it
 
     @property
     def heads(self) -> int:
@@ -116,12 +117,12 @@ class Forbid(Change):
 
     def ask(self, asked: Asked) -> Asked:
         row = None if self.row is None else asked.row(self.row)
-        keys = asked.key.shape[-2]
-        if (self.row is not None and row is None) or (self.key is not None and not 0 <= self.key < keys):
+        keys, key = asked.key.shape[-2], None if self.key is None else self.key - asked.first_key
+        if (self.row is not None and row is None) or (key is not None and not 0 <= key < keys):
             return asked
         shown = blank(self, asked, row, keys)
         down = slice(None) if row is None else slice(row, row + 1)
-        across = slice(None) if self.key is None else slice(self.key, self.key + 1)
+        across = slice(None) if key is None else slice(key, key + 1)
         shown[0, heads_in(self, shown, asked), down, across] = False
         return masked(asked, shown)
 
@@ -137,16 +138,17 @@ class Pin(Change):
         row = None if self.row is None else asked.row(self.row)
         if self.row is not None and row is None:
             return asked
-        keys = asked.key.shape[-2]
-        if not 0 <= self.key < keys:
-            raise InputError(f"{asked.site} has no key {self.key} to look at", found=f"{keys} keys")
+        keys, key = asked.key.shape[-2], self.key - asked.first_key
+        if key >= keys:
+            raise InputError(f"{asked.site} has no key {self.key} to look at", found=f"{keys + asked.first_key} keys")
         if asked.options.get("causal") and self.row is not None and self.key > self.row:
             raise InputError("a causal row cannot be pinned to a later key", found=f"row {self.row}, key {self.key}")
         shown = blank(self, asked, row, keys)
         down = slice(None) if row is None else slice(row, row + 1)
         heads = heads_in(self, shown, asked)
         shown[0, heads, down] = False
-        shown[0, heads, down, self.key] = True
+        if key >= 0:  # else it lies before the window
+            shown[0, heads, down, key] = True
         return masked(asked, shown)
 
 
@@ -164,10 +166,19 @@ class Sharpen(Change):
         down = slice(None) if row is None else slice(row, row + 1)
         times = asked.query.new_ones(asked.heads, asked.query.shape[-2], 1)
         times[self.chosen(asked), down] = self.factor
-        options, bias = asked.options.copy(), asked.options.get("bias")
+        options, bias, mask = asked.options.copy(), asked.options.get("bias"), asked.options.get("mask")
         if bias is not None:
-            options["bias"] = bias * times.to(bias.dtype)
+            options["bias"] = scaled(bias, times)
+        if mask is not None and mask.dtype != torch.bool:
+            options["mask"] = scaled(mask, times)
         return replace(asked, query=asked.query * times, options=options)
+
+
+def scaled(term: Tensor, times: Tensor) -> Tensor:
+    """What is added to scores, times as much; what it hides stays hidden, and where it only hides it stays as it is."""
+    hidden = term <= torch.finfo(term.dtype).min / 2
+    seen = term.masked_fill(hidden, 0)
+    return torch.where(hidden, term, seen * times.to(term.dtype)) if seen.requires_grad or bool(seen.any()) else term
 
 
 def blank(change: Change, asked: Asked, row: int | None, keys: int) -> Tensor:

@@ -30,7 +30,8 @@ def choose(call: Call, site: str | None = None, head: int | None = None, batch: 
     if not able:
         call.pick(sites[-1], head, batch)  # says which heads there are
     if len(able) == 1 and head is not None:
-        return Choice(able[0], head, "" if site == able[0] else "the only site of that name")
+        why = "the only site of that name" if site is not None else "the only site with that head"
+        return Choice(able[0], head, "" if site == able[0] or len(call.maps) == 1 else why)
     crossing = [name for name in able if call.crosses(name)]
     if site is None and crossing:  # what a translator is looked at for
         able = crossing[-1:]
@@ -80,7 +81,7 @@ def find_sites(call: Call, name: str) -> list[str]:
 
 def find_token(labels: list[str], wanted: str) -> list[int]:
     """Where a token stands among labels: by its number, or wherever it is written so."""
-    if wanted.lstrip("-").isdigit() and wanted not in labels:
+    if wanted.removeprefix("-").isdecimal() and wanted not in labels:
         place = int(wanted)
         if not -len(labels) <= place < len(labels):
             raise InputError("there is no such token", found=f"{wanted}, of {len(labels)}", do="count from 0")

@@ -26,7 +26,7 @@ def describe_recording(path: str | Path) -> dict[str, Any]:
         "dtype": " and ".join(sorted(kinds)),
         "values": any(one.norms is not None for one in last.maps.values()),
         "size": Path(path).stat().st_size,
-        "true": badge.true,
+        "true": badge.true and badge.compared,
         "badge": str(badge),
     }
 

@@ -67,7 +67,7 @@ def effect(
     score: Callable[[Any], float],
     *,
     sites: Sequence[str] | str | None = None,
-    heads: Sequence[int] | None = None,
+    heads: int | Sequence[int] | None = None,
     means: Means | None = None,
     told: Told | None = None,
 ) -> Effect:
@@ -79,14 +79,17 @@ def effect(
     means  replace each head's output by its mean, as `regard.lens.intervene.means` found it, instead of by zeros
     told   is told how many heads are done, and of how many
     """
+    heads = [heads] if isinstance(heads, int) else heads
     baseline, found = scored(model, score)
     keep = Keep(None if sites is None else (sites,) if isinstance(sites, str) else tuple(sites))
     places = [
         (site, head) for site, size in found.items() if keep.wants(site)
         for head in (range(size) if heads is None else heads) if head < size
     ]  # fmt: skip
-    if not places:
+    if not any(map(keep.wants, found)):
         raise UnknownNameError("site", str(sites), found)
+    if not places:
+        raise InputError(f"no site has such heads: {list(heads or ())}", found=f"{max(found.values())} heads at most")
     lines = []
     for number, (site, head) in enumerate(places, 1):
         with without(model, [(site, head)], means):
@@ -129,6 +132,6 @@ def number_of(value: Any) -> float:
         number = float(value)
     except (TypeError, ValueError) as error:
         raise InputError("a score must be one number", found=f"{value!r:.80}", do="return a float") from error
-    if math.isnan(number):
-        raise InputError("the score is not a number", found="NaN", do="look at what the score computes")
+    if not math.isfinite(number):
+        raise InputError("the score is not a finite number", found=f"{number}", do="look at what the score computes")
     return number

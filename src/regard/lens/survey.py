@@ -42,6 +42,11 @@ def survey(subject: Subject, lines: Sequence[Line], told: Callable[[int, int], N
         done += len(some)
         if told is not None:
             told(done, len(lines))
+    if found.too_long and not found.texts:
+        many = len(found.too_long)
+        raise InputError(
+            "no text is short enough for this model", found=f"{many} too long", do="give shorter ones, one a line"
+        )
     if not found.texts:
         raise InputError("there is no text to look at", found=f"{len(lines)} lines", do="give at least one text a line")
     found.heads = tally.table()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Literal
 
 Token = str | int
@@ -55,12 +57,42 @@ def side_of(tokenizer: Any, side: Literal["source", "target"]) -> Any:
 
 
 def string_of(tokenizer: Any, number: int) -> str:
-    if hasattr(tokenizer, "decode"):
-        text = str(tokenizer.decode([number]))
-        if text and BROKEN not in text:
-            return text
-    if hasattr(tokenizer, "token_of"):
-        return str(tokenizer.token_of(number) or number)
-    if hasattr(tokenizer, "convert_ids_to_tokens"):
-        return str(tokenizer.convert_ids_to_tokens(number) or number)
+    text = str(tokenizer.decode([number])) if hasattr(tokenizer, "decode") else ""
+    if text and BROKEN not in text:
+        return text
+    name = name_of(tokenizer, number)
+    return spelled(name) if text else name
+
+
+def name_of(tokenizer: Any, number: int) -> str:
+    for method in ("token_of", "convert_ids_to_tokens"):
+        if hasattr(tokenizer, method):
+            return str(getattr(tokenizer, method)(number) or number)
     return str(tokenizer(number)) if callable(tokenizer) else str(number)
+
+
+@cache
+def alphabet() -> dict[str, int]:
+    """The bytes behind the letters of byte-level tokenizers: visible ones are themselves, the others from 256 on."""
+    visible = [byte for byte in range(256) if chr(byte).isprintable() and byte != ord(" ")]
+    others = [byte for byte in range(256) if byte not in visible]
+    return {chr(byte): byte for byte in visible} | {chr(256 + place): byte for place, byte in enumerate(others)}
+
+
+def spelled(name: str) -> str:
+    """A token that holds a part of a character: its bytes as ⟨E6⟩, where its name stands for bytes."""
+    name = re.sub("<0x([0-9A-F]{2})>", r"⟨\1⟩", name)  # as sentencepiece writes them
+    if not all(letter in alphabet() for letter in name):
+        return name
+    text = bytes(alphabet()[letter] for letter in name).decode("utf-8", errors="surrogateescape")
+    return re.sub("[\udc80-\udcff]", lambda part: f"⟨{ord(part[0]) - 0xDC00:02X}⟩", text)
+
+
+def read_bytes(text: str, between: str) -> str:
+    """Tokens put together, with `between` them: the bytes of whole characters are those characters again."""
+    byte = "⟨[0-9A-F]{2}⟩"
+    return re.sub(
+        f"{byte}(?:(?:{between})?{byte})*",
+        lambda found: bytes.fromhex(re.sub("[⟨⟩]", " ", found[0])).decode("utf-8", errors="replace"),
+        text,
+    )

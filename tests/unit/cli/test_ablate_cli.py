@@ -79,6 +79,11 @@ def test_some_heads_together(places: dict[str, str]) -> None:
     assert "without decoder.0.self:0, decoder.1.self:1" in told
 
 
+def test_pronouns_are_a_score_of_some_heads_together_too(places: dict[str, str]) -> None:
+    asked = places["marian"], "grammar:valid:12", "--silence", "decoder.0.cross:0", "--json", "--score"
+    assert json.loads(run(*asked, "pronouns")) == json.loads(run(*asked, "pronoun_agreement"))
+
+
 def test_what_cannot_be_done_is_said(places: dict[str, str]) -> None:
     model, data = places["gpt2"], places["texts.txt"]
     assert "did you mean 'nats_per_token'" in refused(model, data, "--score", "nats_per_tokn")

@@ -132,7 +132,17 @@ def test_errors_say_what_to_do_and_exit_with_2(arguments: list[str], message: st
     assert message in result.stderr
 
 
+def test_long_sites_give_way_to_the_columns(places: dict[str, str]) -> None:
+    shown = run(places, "heads", "bart", "--texts", "pairs").stdout
+    assert {"head", "entropy", "distance", "itself", "previous", "induction"} <= set(shown.splitlines()[1].split())
+
+
 # The survey
+
+
+def test_all_too_long(places: dict[str, str]) -> None:
+    with pytest.raises(InputError, match="no text is short enough"):
+        survey(open_subject(places["decoder"], "cpu"), [Line(1, "w3 " * 90)])
 
 
 def test_progress_is_told(places: dict[str, str]) -> None:

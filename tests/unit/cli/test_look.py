@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -65,6 +66,28 @@ def test_a_recording_needs_no_text(places: dict[str, str]) -> None:
     assert "w8" in run(places, "look", "seen", "--call", "0").stdout
 
 
+def test_a_text_from_outside_is_a_text(places: dict[str, str]) -> None:
+    """The end of the last line is no token, and bytes that are no UTF-8 are no crash."""
+    shown = run(places, "look", "decoder", TEXT).stdout
+    assert run(places, "look", "decoder", "-", given=f"{TEXT}\r\n").stdout == shown
+    assert run(places, "look", "decoder", "w1 \udcff").exit_code == 0
+
+
+def test_the_badge_of_a_site_counts_once(places: dict[str, str]) -> None:
+    how = ("look", "seen", "--site", "decoder.1.cross", "--head")
+    one, every = (" ".join(run(places, *how, head).stdout.split()) for head in ("2", "all"))
+    assert "on 4 rows" in one
+    assert "on 4 rows" in every
+    assert "on 4 rows" in run(places, *how, "all", "--svg").stdout
+
+
+def test_why_a_head_is_said_truly(places: dict[str, str], tmp_path: Path) -> None:
+    file = str(tmp_path / "one.regard")
+    run(places, "record", "decoder", TEXT, "--sites", "decoder.0.self", "--out", file)
+    assert "chosen" not in run(places, "look", file, "--head", "1").stdout
+    assert "the only site of that name" in run(places, "look", "seen", "--site", "encoder.0", "--head", "1").stdout
+
+
 def test_what_to_look_at(places: dict[str, str]) -> None:
     first = run(places, "look", "seen", "--site", "encoder.0", "--head", "3").stdout.splitlines()[0]
     assert first.startswith("encoder.0.self, head 3")
@@ -118,12 +141,38 @@ def test_standard_output(places: dict[str, str], tmp_path: Path) -> None:
     assert "one form at a time" in run(places, *how, "--png", "--svg").stderr
 
 
+def test_a_page_holds_every_head_whole(places: dict[str, str], tmp_path: Path) -> None:
+    file = str(tmp_path / "a.html")
+    assert run(places, "look", "seen", "--site", "all", "--head", "1", "--html", file).exit_code == 0
+    result = run(places, "look", "seen", "--rows", "1:2", "--html", file)
+    assert "a page holds whole maps" in result.stderr
+
+
+@pytest.mark.parametrize("form", [[], ["--csv"], ["--svg"], ["--png"]])
+def test_nowhere_to_write(form: list[str], places: dict[str, str]) -> None:
+    """A full disk behind standard output is told; a reader that has gone, such as `head`, is not."""
+    command = [sys.executable, "-m", "regard", "look", places["seen"], *form]
+    if Path("/dev/full").exists():
+        with Path("/dev/full").open("w") as full:
+            refused = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+        assert refused.returncode != 0
+        assert "No space left" in refused.stderr
+        assert "Traceback" not in refused.stderr
+    reader, writer = os.pipe()
+    os.close(reader)
+    gone = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True)
+    os.close(writer)
+    assert (gone.returncode, gone.stderr) == (1, "")
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["look", "decoder"], "there is no text"),
         (["look", "decoder", " "], "there is no text"),
         (["look", "seen", TEXT], "holds its text already"),
+        (["look", "decoder", "-", "--target", "-"], "standard input holds one text"),
+        (["record", "decoder", "-", "--target", "-", "--out", "a.regard"], "standard input holds one text"),
         (["look", "./nowhere.regard"], "there is no file"),
         (["look", "./nowhere", TEXT], "no such folder"),
         (["look", "vit", TEXT], "regard.watch"),
@@ -133,11 +182,16 @@ def test_standard_output(places: dict[str, str], tmp_path: Path) -> None:
         (["look", "seen", "--site", "cross", "--head", "all"], "is the name of 2 sites"),
         (["look", "seen", "--head", "9"], "head 9 of"),
         (["look", "seen", "--head", "first"], "--head 3, or --head all"),
+        (["look", "seen", "--head", "²"], "--head 3, or --head all"),
+        (["look", "seen", "--token", "²"], "there is no token '²'"),
+        (["look", "seen", "--token=--1"], "there is no token '--1'"),
         (["look", "seen", "--token", "zebra"], "there is no token 'zebra'"),
         (["look", "seen", "--head", "all", "--token", "w5"], "top keys are of one head"),
         (["look", "seen", "--head", "all", "--csv"], "a table holds one head"),
         (["look", "seen", "--rows", "3"], "--rows 20:50"),
+        (["look", "seen", "--rows", "²:3"], "--rows 20:50"),
         (["look", "seen", "--rows", "3:99"], "within the map"),
+        (["look", "seen", "--rows", "1:99", "--top", "2"], "rows=(1, 99)"),
         (["look", "seen", "--call", "2"], "choose 0 to 1"),
         (["look", "decoder", TEXT, "--device", "gpu"], "no device 'gpu'"),
         (["info", "./nowhere.regard"], "there is no file"),
@@ -168,6 +222,12 @@ def test_info_of_a_model_that_ours_do_not_equal(places: dict[str, str]) -> None:
     assert (found["origin"], found["family"]) == ("Hugging Face (LlamaForCausalLM)", "llama")
     assert found["sizes"]["num_key_value_heads"] == 2
     assert "regard look" in found["use"]
+
+
+def test_help_flows() -> None:
+    shown = CliRunner().invoke(app, ["look", "--help"], env={"COLUMNS": "80", "TERMINAL_WIDTH": "80"}).stdout
+    about = shown[shown.index("MODEL is") : shown.index("Arguments")].splitlines()[:-2]
+    assert all(len(line.rstrip()) > 60 for line in about[:-1])
 
 
 def test_help_needs_no_torch() -> None:

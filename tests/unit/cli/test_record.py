@@ -84,6 +84,8 @@ def test_a_file_is_one_text_or_a_text_a_line(places: dict[str, str], tmp_path: P
     assert Recording.load(file).tokens == ["w1", "w2", "w3", "w4"]
     assert run(places, "record", "decoder", "-", "--out", file, given="w7 w8\n").exit_code == 0
     assert Recording.load(file).tokens == ["w7", "w8"]
+    run(places, "record", "transformer learned", TEXT, "--target", "-", "--out", file, given="w5 w6\n")
+    assert Recording.load(file).target_tokens[1:] == ["w5", "w6"]
     result = run(places, "record", "transformer learned", "--file", "pairs.tsv", "--lines", "--out", file)
     assert "2 calls" in result.stderr
     calls = Recording.load(file).calls
@@ -98,6 +100,7 @@ def test_a_file_is_one_text_or_a_text_a_line(places: dict[str, str], tmp_path: P
         (["decoder", TEXT, "--file", "text.txt"], "there must be one text"),
         (["decoder", "--file", "nowhere.txt"], "cannot read nowhere.txt"),
         (["decoder", TEXT, "--heads", "x"], "--heads 0,3"),
+        (["decoder", TEXT, "--heads", "²"], "--heads 0,3"),
         (["decoder", TEXT, "--heads", "7"], "has no such head"),
         (["decoder", TEXT, "--sites", "cross"], "there is no site"),
         (["decoder", TEXT, "--dtype", "float8"], "did you mean 'float"),

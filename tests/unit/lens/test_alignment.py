@@ -341,6 +341,8 @@ def test_what_cannot_be_aligned_is_said() -> None:
         seen.align(head=7)
     with pytest.raises(UnknownNameError, match=r"looks from one text at another 'encoder\.0\.self'"):
         seen.align("encoder.0.self")
+    with pytest.raises(InputError, match="heads are of one site"):
+        seen.align("all", head=1)
     with watch(translator, sites="encoder*") as other:
         translator.model.encode(torch.tensor(TOKENIZER.encode(SOURCES[:1])))
     with pytest.raises(InputError, match="there is none in this recording"):

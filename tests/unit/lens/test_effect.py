@@ -73,10 +73,12 @@ def test_what_is_no_score_is_refused() -> None:
         regard.effect(model, lambda model: 1.0)
     with pytest.raises(InputError, match="one number"):
         regard.effect(model, lambda model: (loss(model), None)[1])
-    with pytest.raises(InputError, match="not a number"):
+    with pytest.raises(InputError, match="finite"):
         regard.effect(model, lambda model: loss(model) * float("nan"))
     with pytest.raises(UnknownNameError):
         regard.effect(model, loss, sites="decoder.7.*")
+    with pytest.raises(InputError, match=r"such heads: \[99\]"):
+        regard.effect(model, loss, heads=99)
 
 
 MADE = Effect(90.0, [HeadEffect("a<b", 0, 40.0, -50.0), HeadEffect("a<b", 1, 91.0, 1.0), HeadEffect("c", 1, 90.0, 0.0)])
@@ -135,6 +137,8 @@ def test_a_search_finds_two_heads_that_only_matter_together() -> None:
     assert len(found.alone.lines) == 8
     assert found.alone.baseline == 1.0
     assert all(done <= total for done, total in told)
+    early = search(model, Search(how.score, how.cost, 0.5, most=3, width=2, enough=0.2))
+    assert [len(trial.heads) for trial in early.best] == [1, 2]
     with pytest.raises(InputError, match="so small a cost"):
         search(model, Search(how.score, lambda model: float(bool(silent(model))), 0.5))
 

@@ -68,6 +68,20 @@ def long() -> Recording:
 # What is drawn
 
 
+def test_what_was_not_compared_is_not_called_true() -> None:
+    family = FAMILIES["decoder"]
+    model, example = family.model(attention_dropout=0.5).train(), family.example((6,), 5)
+    with torch.no_grad(), watch(model) as recording:
+        family.run(model, example)
+    assert recording.badge.dropout
+    assert not recording.badge.compared
+    site = recording.sites[0]
+    assert picture(recording.last, View(site, 0)).badge.startswith("not compared: ")
+    console = Console(file=io.StringIO(), width=100)
+    console.print(HeatView(recording.last, View(site, 0)))
+    assert "? regard" in console.file.getvalue()  # type: ignore[attr-defined]
+
+
 def test_the_cells_are_the_weights(pair: Recording) -> None:
     (one,) = heats(pair.last, View(CROSS, 2), (64, 64))
     torch.testing.assert_close(one.cells_RC, pair.weights(CROSS, 2))

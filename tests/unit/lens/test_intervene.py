@@ -220,6 +220,18 @@ def test_gradients_flow_through_a_change() -> None:
         ({"silence": ("decoder.0.self", 9)}, InputError, "no head 9"),
         ({"pin": ("decoder.0.self", 0, 1, 3)}, InputError, "later key"),
         ({"pin": ("decoder.0.self", 0, 1, 99)}, InputError, "no key 99"),
+        ({"silence": 5}, KindError, "tuples of 2"),
+        ({"silence": None}, KindError, "tuples of 2"),
+        ({"silence": ("decoder.0.self", -1)}, KindError, "no head for silence"),
+        ({"silence": ("decoder.0.self", "1")}, KindError, "no head for silence"),
+        ({"silence": ("decoder.0.self", True)}, KindError, "no head for silence"),
+        ({"forbid": ("decoder.0.self", 0, -1, 0)}, KindError, "no row for forbid"),
+        ({"forbid": ("decoder.0.self", 0, 1.0, 0)}, KindError, "no row for forbid"),
+        ({"forbid": ("decoder.0.self", 0, 1, -1)}, KindError, "no key for forbid"),
+        ({"pin": ("decoder.0.self", 0, 1, None)}, KindError, "no key for pin"),
+        ({"sharpen": ("decoder.0.self", 0, 1, float("nan"))}, KindError, "no factor for sharpen"),
+        ({"forbid": ("decoder.0.self", 0, 99, 0)}, InputError, "changed nothing"),
+        ({"sharpen": ("decoder.0.self", 0, 99, 2.0)}, InputError, "changed nothing"),
     ],
 )
 def test_what_cannot_be_done_is_refused(change: dict[str, Any], error: type[RegardError], words: str) -> None:
@@ -250,6 +262,105 @@ def test_rows_of_a_recurrent_model_are_not_known() -> None:
 def test_only_a_model_can_be_changed() -> None:
     with pytest.raises(KindError), intervene("a name", silence=("decoder.0.self", 0)):
         pass
+
+
+WINDOWED = "model.layers.1.self_attn"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"forbid": (WINDOWED, 1, 9, 8)},
+        {"forbid": (WINDOWED, 1, None, 8)},
+        {"pin": (WINDOWED, 1, 9, 8)},
+        {"pin": (WINDOWED, 1, None, 0)},  # which most rows cannot see any more
+        {"sharpen": (WINDOWED, None, 9, 5.0)},
+    ],
+)
+@torch.no_grad()
+def test_positions_hold_where_a_cache_forgets_its_first_keys(change: dict[str, Any]) -> None:
+    """A cache of a window holds the last keys only, and counts them from 0 again."""
+    from transformers import DynamicCache, MistralConfig, MistralForCausalLM
+
+    torch.manual_seed(0)
+    config = MistralConfig(
+        vocab_size=50, hidden_size=32, intermediate_size=32, num_hidden_layers=2, num_attention_heads=4,
+        num_key_value_heads=2, max_position_embeddings=64, sliding_window=4,
+    )  # fmt: skip
+    model: Any = MistralForCausalLM(config).eval()
+    ids, cache = torch.randint(2, 50, (1, 12)), DynamicCache(config=config)
+    before = model(ids).logits
+    with intervene(model, **change):
+        whole = model(ids).logits
+        parts = [ids[:, :3], *ids[:, 3:].split(1, 1)]
+        stepwise = torch.cat([model(part, past_key_values=cache).logits for part in parts], 1)
+    near(stepwise, whole)
+    assert not torch.allclose(whole, before, atol=1e-4)
+
+
+@pytest.mark.parametrize("site", ["layers.1.self_attn", "layers.1.multihead_attn"])
+@torch.no_grad()
+def test_one_row_of_a_decoder_of_torch(site: str) -> None:
+    """Its cross-attention is not named so; and multi-head attention is computed with a mask it did not have."""
+    torch.manual_seed(0)
+    model = nn.TransformerDecoder(nn.TransformerDecoderLayer(16, 4, 32, dropout=0.0, batch_first=True), 2).eval()
+    target, memory = torch.randn(2, 3, 16), torch.randn(2, 7, 16)
+    ahead = nn.Transformer.generate_square_subsequent_mask(3)
+    before = model(target, memory, tgt_mask=ahead)
+    for change in ({"forbid": (site, 1, 1, 0)}, {"pin": (site, 1, 1, 0)}, {"sharpen": (site, 1, 1, 5.0)}):
+        with intervene(model, **change), watch(model) as seen:
+            after = model(target, memory, tgt_mask=ahead)
+        assert (after - before).abs().amax((0, 2)).gt(1e-3).tolist() == [False, True, False]
+        assert seen.badge.difference < 1e-5
+    with intervene(model, pin=(site, 1, 1, 0)), watch(model) as seen:
+        model(target, memory, tgt_mask=ahead)
+    assert seen.weights(site, 1)[1, 0] == 1
+
+
+@torch.no_grad()
+def test_rows_of_queries_of_another_text_count_from_0() -> None:
+    """Fewer queries than keys, and no row hidden from any: latent queries over a text, without a name that says so."""
+
+    class Pooling(nn.Module):
+        def forward(self, query: Tensor, key: Tensor) -> Tensor:
+            return nn.functional.scaled_dot_product_attention(query, key, key)
+
+    model, query, key = Pooling(), torch.randn(1, 2, 3, 8), torch.randn(1, 2, 9, 8)
+    with intervene(model, pin=("Pooling", 1, 2, 7)):
+        output = model(query, key)
+    near(output[0, 1, 2], key[0, 1, 7])
+    near(output[0, :, :2], model(query, key)[0, :, :2])
+
+
+@torch.no_grad()
+def test_weights_that_the_model_itself_gives_are_the_changed_ones() -> None:
+    model: Any = peers.gpt2()
+    model.set_attn_implementation("eager")
+    before = model(IDS, output_attentions=True).attentions[1]
+    with intervene(model, pin=("transformer.h.1.attn", 1, 4, 2)):
+        after = model(IDS, output_attentions=True).attentions[1]
+    assert after[0, 1, 4].tolist() == [0, 0, 1, 0, 0, 0, 0]
+    near(after[:, 0], before[:, 0])
+    encoder = nn.ModuleDict({"look": nn.MultiheadAttention(16, 4, batch_first=True)}).eval()
+    with intervene(encoder, pin=("look", 1, 3, 2)):
+        _, weights = encoder["look"](*[torch.randn(1, 5, 16)] * 3, average_attn_weights=False)
+    assert weights[0, 1, 3].tolist() == [0, 0, 1, 0, 0]
+
+
+@torch.no_grad()
+def test_sharpening_takes_in_what_is_added_to_scores() -> None:
+    class Biased(nn.Module):
+        def forward(self, query: Tensor, key: Tensor, bias: Tensor) -> Tensor:
+            return nn.functional.scaled_dot_product_attention(query, key, key, bias)
+
+    query, key, bias = torch.randn(1, 2, 5, 8), torch.randn(1, 2, 5, 8), torch.randn(1, 2, 5, 5)
+    bias[..., 4] = float("-inf")
+    model, scores = Biased(), query @ key.mT / 8**0.5 + bias
+    for factor in (3.0, 0.0):
+        with intervene(model, sharpen=("Biased", None, None, factor)):
+            output = model(query, key, bias)
+        expected = scores.masked_fill(bias.isfinite(), 0) if not factor else scores * factor
+        near(output, expected.softmax(-1) @ key)
 
 
 @torch.no_grad()

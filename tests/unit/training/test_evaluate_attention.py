@@ -19,7 +19,9 @@ from regard.text import grammar
 from regard.text.bpe import train_tokenizer
 from regard.training.evaluate import Evaluation, look_into, read_data
 from regard.training.evaluate import attention as module
+from regard.training.evaluate.ablate import Wanted, ablate_pronouns
 from regard.training.evaluate.antecedents import antecedent_attention
+from regard.training.evaluate.guides import PRONOUN, other
 
 SENTENCES = [one for one in grammar.sentences("test", 60) if one.pronouns][:9]
 TOKENIZER = train_tokenizer([text for one in SENTENCES for text in (one.source, one.target)], 400)
@@ -110,3 +112,21 @@ def test_nothing_is_said_where_nothing_is_known(tmp_path: Path) -> None:
     )
     plain = Translator(build(config), TOKENIZER)  # type: ignore[arg-type]
     assert look_into(EMPTY, plain, read_data("grammar:test", limit=2), tmp_path) is EMPTY
+
+
+def test_the_other_pronoun_is_written_as_the_language_writes_it() -> None:
+    """After si the choice is made before the pronoun: s'il, but si elle."""
+    assert PRONOUN.sub(other, "même s'il était petit.") == "même si elle était petit."
+    assert PRONOUN.sub(other, "même si elle était petite.") == "même s'il était petite."
+    assert PRONOUN.sub(other, "Elle part puisqu'il dort.") == "Il part puisqu'elle dort."
+    for one in SENTENCES:
+        assert PRONOUN.sub(other, PRONOUN.sub(other, one.target)) == one.target != PRONOUN.sub(other, one.target)
+
+
+def test_a_single_head_is_silenced_with_none_to_compare() -> None:
+    sizes = {"source_vocabulary": TOKENIZER.size, "target_vocabulary": TOKENIZER.size}
+    model: Any = build(RecurrentConfig(**sizes, dim=8, hidden=12, dropout=0.0, pad=0, start=1, end=2)).eval()
+    texts = grammar.sentences("test", 30)
+    found = ablate_pronouns(Translator(model, TOKENIZER), texts, texts, Wanted(most=1, allow=100.0))
+    assert found.heads == (("decoder.0.cross", 0),)
+    assert [line.name for line in found.shown] == ["no head", "these heads"]

@@ -97,6 +97,11 @@ def candidates(
         raise UnknownNameError("row", row, ROWS)
     if site is not None and site not in (*sites, EVERYWHERE):
         raise UnknownNameError("site that looks from one text at another", site, sites)
+    if site == EVERYWHERE and heads:
+        raise InputError(
+            "heads are of one site, and all sites were asked for",
+            found=f"heads {'+'.join(map(str, heads))}", do=f"give the site too: {next(iter(sites))}",
+        )  # fmt: skip
     return [
         Reading(place, some, each)
         for place in (sites if site is None else [site])

@@ -127,10 +127,9 @@ def sides_in_words(call: Call, site: str) -> str:
     return f"each row: where the decoder looks {where} to write what follows"
 
 
-def truth(all_of: Sequence[Heat]) -> tuple[bool, str]:
-    """Is what is shown as true as rounding allows, and the badge in words."""
-    badge = together(heat.badge for heat in all_of)
-    return badge.true, str(badge)
+def truth(all_of: Sequence[Heat]) -> Badge:
+    """The badge of what is shown; that of a site is about all its heads, and counts once."""
+    return together({heat.site: heat.badge for heat in all_of}.values())
 
 
 def top_keys(call: Call, view: View, row: int, count: int) -> list[tuple[int, float]]:

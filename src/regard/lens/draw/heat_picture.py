@@ -172,8 +172,9 @@ def row_of_maps(made: Picture, some: Sequence[Heat], y: int, row: Row) -> int:
 
 def finish(made: Picture, maps: Sequence[Heat], bottom: int) -> Picture:
     """The scale and the badge below, and the size of the whole."""
-    true, told = truth(maps)
-    made.badge = f"{'true to the model' if true else 'NOT what the model used'}: {told}"
+    badge = truth(maps)
+    verdict = "NOT what the model used" if not badge.true else "true to the model" if badge.compared else "not compared"
+    made.badge = f"{verdict}: {badge}"
     made.width = max(made.width, 460, math.ceil(wide(made.title, SIZES["title"])) + 2 * EDGE)
     made.scale = (EDGE + 16, bottom + 22, 160, 10)
     y = bottom + 31

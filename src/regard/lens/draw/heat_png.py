@@ -41,8 +41,11 @@ def write_png(made: Picture, path: str | Path | BinaryIO) -> None:
         if isinstance(path, (str, Path)):
             Path(path).parent.mkdir(parents=True, exist_ok=True)
         png(made).save(path, format="PNG", pnginfo=info, optimize=True, dpi=(96 * FINE, 96 * FINE))
+    except BrokenPipeError:
+        raise  # who reads standard output has gone: no fault of the file
     except OSError as error:
-        raise FileError(f"cannot write {path}", found=str(error), do="choose another place, or make room") from error
+        where = path if isinstance(path, (str, Path)) else "to standard output"
+        raise FileError(f"cannot write {where}", found=str(error), do="choose another place, or make room") from error
 
 
 def png(made: Picture) -> Image.Image:

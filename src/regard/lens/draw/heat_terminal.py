@@ -157,9 +157,9 @@ def legend(heat: Heat, numbered: bool, colours: bool) -> Text:
 
 def verdict(all_of: Sequence[Heat]) -> Text:
     """The badge."""
-    true, words = truth(all_of)
-    mark = ("✓ ", "bold green") if true else ("✗ not what the model used: ", "bold red")
-    return Text.assemble(mark, (words, "dim"))
+    badge = truth(all_of)
+    mark = ("✓ ", "bold green") if badge.compared else ("? ", "bold yellow")
+    return Text.assemble(mark if badge.true else ("✗ not what the model used: ", "bold red"), (str(badge), "dim"))
 
 
 def top_view(call: Call, view: View, rows: Sequence[int], count: int) -> Table:

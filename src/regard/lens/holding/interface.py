@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -45,9 +46,16 @@ def attention(
     call = Call(query, same_batch(query, key), same_batch(query, value), options, told(before), float(dropout))
     causal = getattr(module, "is_causal", True) if is_causal is None else is_causal
     call = with_mask(call, attention_mask, bool(causal) and before != "eager")  # eager masks nothing by itself
-    output = lead(call, module)
-    wanted = before == "eager" and (more.get("output_attentions") or getattr(config, "output_attentions", False))
+    output, call = lead(call, module)
+    asked = more.get("output_attentions") or getattr(config, "output_attentions", False) or collected()
+    wanted = before == "eager" and asked
     return output.transpose(1, 2).contiguous(), dense_weights(call, key.shape[-2]) if wanted else None
+
+
+def collected() -> bool:
+    """Does transformers gather weights just now? It takes the argument `output_attentions` for itself."""
+    collector = getattr(sys.modules.get("transformers.utils.output_capturing"), "_active_collector", None)
+    return any("attentions" in name for name in (collector.get() if collector is not None else None) or ())
 
 
 def told(before: str | None) -> str:

@@ -9,12 +9,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from torch import Tensor, nn
 
 from regard.attention import attend
+from regard.attention.inputs import ScoreOptions
 from regard.lens.holding.call import Call, unchanged
 from regard.lens.holding.grip import Grip
 from regard.lens.holding.stack import recomputing
@@ -37,9 +39,13 @@ def busy() -> Iterator[None]:
         BUSY.now = before
 
 
-def lead(call: Call, module: nn.Module | None) -> Tensor:
-    """The output (B, H, Q, V) of a call, through everyone who holds this module or, without one, is calling one."""
-    compute: Attend = partial(plainly, call)
+def lead(call: Call, module: nn.Module | None) -> tuple[Tensor, Call]:
+    """The output (B, H, Q, V) of a call, through everyone who holds this module or, without one, is calling one.
+
+    And the call as it was computed in the end, after their changes.
+    """
+    made = [call]
+    compute: Attend = partial(plainly, call, made)
     for grip in GRIPS:
         if grip.called if module is None else id(module) in grip.stack.names:
             site = grip.stack.name(module) if recomputing() else grip.stack.site(module)
@@ -49,14 +55,17 @@ def lead(call: Call, module: nn.Module | None) -> Tensor:
         options["first_key"] = call.first_key  # for hooks that count positions, as a cache forgets its first keys
     with busy():
         output: Tensor = compute(call.query, call.key, call.value, **options)
-    return output
+    return output, made[-1]
 
 
-def plainly(call: Call, query: Tensor, key: Tensor, value: Tensor, **more: Any) -> Tensor:
-    """As the model would have computed it; by `attend` once a hook has changed something."""
+def plainly(call: Call, made: list[Call], query: Tensor, key: Tensor, value: Tensor, **more: Any) -> Tensor:
+    """As the model would have computed it; by `attend` once a hook has changed something, which is then noted."""
     more.pop("first_key", None)
-    compute = call.compute if unchanged(call, query, key, value, more) else attend
-    output: Tensor = compute(query, key, value, **more)
+    if unchanged(call, query, key, value, more):
+        return call.compute(query, key, value, **more)
+    options: ScoreOptions = {name: more[name] for name in ScoreOptions.__annotations__ if name in more}  # type: ignore[assignment]
+    made.append(replace(call, query=query, key=key, value=value, options=options))
+    output: Tensor = attend(query, key, value, **more)
     return output
 
 

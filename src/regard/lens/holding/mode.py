@@ -51,7 +51,7 @@ def caught(
     def native(*_: Tensor, **options: Any) -> Tensor:
         return four(SDPA(query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa))
 
-    output = lead(replace(call, compute=native), None)
+    output, call = lead(replace(call, compute=native), None)
     return output.reshape(*query.shape[:-1], value.shape[-1]), call
 
 

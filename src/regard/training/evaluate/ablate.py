@@ -17,6 +17,7 @@ from regard.training.evaluate.shared import Told, at_work, unheard
 
 GUIDED = 120  # sentences of either kind that guide the search
 COST = 0.02  # nats a token that sentences without pronouns may cost more while searching
+UNDECIDED = 0.6  # the mean probability of the right pronoun at which it is nearly chance: no more heads are tried
 BROKEN = 60.0  # percent of pronouns that agree: no more heads are silenced once it is below
 
 
@@ -75,7 +76,7 @@ class Ablation:
     heads: tuple[Place, ...]
     alone: Effect  # of each head on the mean probability of the right pronoun
     found: list[Line]  # on the sentences of the search: no head, then the best set of each size
-    shown: list[Line]  # on others: no head, the heads found, and as many at random, drawn again and again
+    shown: list[Line]  # on others: no head, the heads found, and as many at random, again and again, if there are
     searched: Size
     tested: Size
 
@@ -113,11 +114,13 @@ def ablate_pronouns(
     wanted = Wanted() if wanted is None else wanted
     near, far = Texts.of(search_on), Texts.of(show_on)
     choice, nats = PronounChoice(translator, near.asked[:GUIDED]), Nats(translator, near.others[:GUIDED])
-    searched = search(translator, Search(choice, nats, COST, wanted.most), told)
+    searched = search(translator, Search(choice, nats, COST, wanted.most, enough=UNDECIDED), told)
     tried = [(), *(one.heads for one in searched.best)]
     found = [Line(f"{len(some)} silent", some, measure(translator, near, some)) for some in tried]
     heads = chosen(found, wanted.allow).heads
-    others = random_heads([(one.site, one.head) for one in searched.alone.lines], heads, wanted.draws, wanted.seed)
+    everyone = [(one.site, one.head) for one in searched.alone.lines]
+    enough = len(everyone) >= 2 * len(heads)  # a recurrent model has one head, and none to compare it with
+    others = random_heads(everyone, heads, wanted.draws, wanted.seed) if enough else []
     sets = {"no head": (), "these heads": heads, **{f"at random, {n}": some for n, some in enumerate(others, 1)}}
     shown = [Line(name, some, measure(translator, far, some)) for name, some in sets.items()]
     return Ablation(heads, searched.alone, found, shown, near.size, far.size)

@@ -17,9 +17,9 @@ from regard.tasks.shared import encode
 from regard.text.grammar import Sentence
 from regard.text.tokenizer import padded
 
-OTHER = {"il": "elle", "elle": "il", "Il": "Elle", "Elle": "Il"}
+OTHER = {"il": "elle", "elle": "il", "Il": "Elle", "Elle": "Il", "s'il": "si elle", "si elle": "s'il"}
 NOTHING = -100  # where no loss is taken
-PRONOUN = re.compile(r"\b(il|elle)\b", re.IGNORECASE)
+PRONOUN = re.compile(r"\b(s'il|si elle|[Ii]l|[Ee]lle)\b")  # si decides before the pronoun is written
 
 
 class Forced(NamedTuple):

@@ -5,7 +5,7 @@ export function element(tag, attributes = {}, ...children) {
   for (const [name, value] of Object.entries(attributes)) {
     if (typeof value === "function") made.addEventListener(name.slice(2), value);
     else if (value !== null && value !== undefined && value !== false)
-      made.setAttribute(name, value === true ? "" : value);
+      made.setAttribute(name, value === true && !name.startsWith("aria-") ? "" : value);
   }
   made.append(...children.filter((child) => child !== null));
   return made;

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from regard.lens.badge import Badge, together
+from regard.lens.badge import Badge, counted, together
 from regard.lens.call import Call
 from regard.lens.draw.page.cells import bound
 from regard.lens.draw.page.plan import Plate
-from regard.lens.words import Token
+from regard.lens.words import Token, read_bytes
 
 COUNTED = 1 << 27  # weights whose statistics are worth waiting for
 TITLE = 72  # characters of a text that make a title
@@ -85,13 +85,13 @@ def badge_lines(badge: Badge, keys: int) -> dict[str, Any]:
     """The truth badge, laid out: what it is called, and what it says."""
     if not badge.true:
         state, verdict = "false", "These are not the weights the model used."
-    elif badge.dropout or not badge.rows:
+    elif not badge.compared:
         state, verdict = "unchecked", "Not compared with what the model used."
     else:
         state, verdict = "true", "These are the weights the model used."
     rows = "a sink takes part of each" if badge.sinks else (
         "sum to 1" if badge.sums_to_one else f"sum to 1 within {badge.row_sum:.1g}")  # fmt: skip
-    compared = f"{badge.difference:.1g} on {badge.rows} rows" if badge.rows else "no row was compared"
+    compared = f"{badge.difference:.1g} on {counted(badge.rows)}" if badge.rows else "no row was compared"
     exact = "" if not keys else "; top key of a row exact" if keys == 1 else f"; top {keys} keys of a row exact"
     lines = [
         ("implementation", badge.implementation), ("dtype", badge.dtype), ("mask", badge.mask),
@@ -110,7 +110,7 @@ def headline(call: Call, batch: int) -> str:
     if not words:
         return "What each head looked at"
     glue = "" if any(word.startswith(" ") for word in words) else " "
-    whole = " ".join(glue.join(words).split()).replace(" ##", "")
+    whole = " ".join(read_bytes(glue.join(words), glue).split()).replace(" ##", "")
     return whole if len(whole) <= TITLE else whole[: TITLE - 1].rstrip() + "…"
 
 
