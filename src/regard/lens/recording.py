@@ -128,7 +128,7 @@ class Recording:
         self, path: str | Path, site: str, head: int, rows: Extent | None = None, columns: Extent | None = None,
         batch: int = 0,
     ) -> None:  # fmt: skip
-        """One head's weights as a table, the tokens beside and above it."""
+        """One head's weights as a table, the tokens beside and above it, the badge in the corner."""
         write_csv(path, table(self.last, site, head, rows, columns, batch))
 
     def to_svg(
@@ -182,7 +182,7 @@ def table(
     high, wide = call.extent(site, batch)
     down, across = Axis.read("rows", rows, high, 1), Axis.read("columns", columns, wide, 1)
     beside, above = call.labels(site, batch)
-    yield ["", *above[across.start : across.stop]]
+    yield [str(call.map(site).badge), *above[across.start : across.stop]]
     for part in blocks(slice(down.start, down.stop), ROWS):
         weights = call.weights(site, head, (part.start, part.stop), (across.start, across.stop), batch)
         for token, line in zip(beside[part], weights.tolist(), strict=True):
