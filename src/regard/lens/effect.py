@@ -129,7 +129,7 @@ def scored(model: Any, score: Callable[[Any], float]) -> tuple[float, dict[str, 
 def number_of(value: Any) -> float:
     """A score is one number, whatever holds it."""
     try:
-        number = float(value)
+        number = float(value.detach() if isinstance(value, Tensor) else value)
     except (TypeError, ValueError) as error:
         raise InputError("a score must be one number", found=f"{value!r:.80}", do="return a float") from error
     if not math.isfinite(number):

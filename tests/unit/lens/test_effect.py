@@ -67,6 +67,11 @@ def test_a_peer() -> None:
     assert found.baseline == score(model)
 
 
+def test_a_score_may_be_a_tensor_with_its_gradient() -> None:
+    model = FAMILY.model()
+    assert regard.effect(model, lambda model: FAMILY.loss(model, EXAMPLE)).baseline == loss(model)
+
+
 def test_what_is_no_score_is_refused() -> None:
     model = FAMILY.model()
     with pytest.raises(InputError, match="did not use the model"):
