@@ -30,7 +30,7 @@ def test_it_has_learned_the_language(grammar_model: Path) -> None:
 def ablation(grammar_model: Path) -> Ablation:
     task = regard.load(grammar_model, "cpu")
     assert isinstance(task, regard.Translator)
-    return ablate_pronouns(task, sentences("valid", 1200), sentences("test", 1500))
+    return ablate_pronouns(task, sentences("valid", 800), sentences("test", 1000))
 
 
 def test_some_heads_let_it_say_il_or_elle_and_no_others(ablation: Ablation) -> None:
@@ -46,8 +46,8 @@ def test_some_heads_let_it_say_il_or_elle_and_no_others(ablation: Ablation) -> N
 def test_the_heads_were_found_on_other_sentences(ablation: Ablation) -> None:
     assert ablation.heads == ablation.shown[1].heads
     assert ablation.heads in [line.heads for line in ablation.found]
-    seen = {one.source for one in sentences("valid", 1200)}
-    assert not seen & {one.source for one in sentences("test", 1500)}
+    seen = {one.source for one in sentences("valid", 800)}
+    assert not seen & {one.source for one in sentences("test", 1000)}
     assert all(len(line.heads) == len(ablation.heads) for line in ablation.shown[1:])
 
 

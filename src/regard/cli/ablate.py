@@ -38,7 +38,7 @@ def ablate(
     ),
     test: str = typer.Option(SHOWN_ON, metavar="DATA", help="For pronouns: other sentences, to show it on."),
     most: int = typer.Option(4, min=1, help="For pronouns: heads together, at most."),
-    allow: float = typer.Option(1.2, min=0.0, help="For pronouns: BLEU that other sentences may lose meanwhile."),
+    allow: float = typer.Option(1.5, min=0.0, help="For pronouns: BLEU that other sentences may lose meanwhile."),
     random: int = typer.Option(5, min=1, help="For pronouns: sets of as many random heads to compare with."),
     seed: int = typer.Option(0, help="Which random heads."),
     limit: int | None = typer.Option(None, min=1, help="Only the first so many rows."),

@@ -96,7 +96,7 @@ class Wanted:
     """How many heads at most, how many points of BLEU other sentences may lose meanwhile, how many random draws."""
 
     most: int = 4
-    allow: float = 1.2
+    allow: float = 1.5
     draws: int = 5
     seed: int = 0
 
