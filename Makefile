@@ -24,8 +24,10 @@ $(READY): pyproject.toml requirements.lock
 demo: $(READY)
 	@$(BIN)/python -m tools.demo
 
+# Those that train a model use both cores themselves, and come after the others.
 test: $(READY)
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest -n 2 --ignore=tests/system
+	@$(BIN)/python -m pytest tests/system
 
 check: $(READY)
 	@$(BIN)/ruff check .
