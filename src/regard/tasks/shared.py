@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from torch import nn
 
 from regard.decoding import Hypothesis
 from regard.errors import InputError, KindError
@@ -27,3 +30,14 @@ def encode(tokenizer: Codec, texts: Sequence[str], vocabulary: int) -> list[list
 def said(one: Hypothesis) -> list[int]:
     """All that was said, its end too: the tokenizer leaves it out, unless it is an ordinary word as well."""
     return [*one.ids] if one.end is None else [*one.ids, one.end]
+
+
+@contextmanager
+def at_rest(model: nn.Module) -> Iterator[None]:
+    """Without dropout; afterwards as before."""
+    learning = model.training
+    model.eval()
+    try:
+        yield
+    finally:
+        model.train(learning)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
 import torch
@@ -18,7 +17,7 @@ from regard.lens.watch import watch
 from regard.lens.words import side_of
 from regard.models import seams
 from regard.tasks import Translator
-from regard.tasks.shared import encode
+from regard.tasks.shared import at_rest, encode
 from regard.text.tokenizer import padded
 
 Told = Callable[[int, int], None]
@@ -137,14 +136,3 @@ def cross_sites(model: nn.Module) -> dict[str, tuple[int, ...]]:
         )
     heads = getattr(model.config, "heads", 1)  # a recurrent decoder looks once
     return {site: tuple(range(heads)) for site in found}
-
-
-@contextmanager
-def at_rest(model: nn.Module) -> Iterator[None]:
-    """Without dropout; afterwards as before."""
-    learning = model.training
-    model.eval()
-    try:
-        yield
-    finally:
-        model.train(learning)

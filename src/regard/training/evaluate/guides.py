@@ -11,9 +11,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from regard.errors import InputError
-from regard.lens.alignment.pairs import at_rest
 from regard.tasks import Translator
-from regard.tasks.shared import encode
+from regard.tasks.shared import at_rest, encode
 from regard.text.grammar import Sentence
 from regard.text.tokenizer import padded
 

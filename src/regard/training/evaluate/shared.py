@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
 
-from torch import nn
-
 from regard.models import EncoderConfig
 from regard.tasks import Classifier, Translator
+from regard.tasks.shared import at_rest
 
 T = TypeVar("T")
 Told = Callable[[int, int], None]
@@ -53,17 +52,6 @@ def uniform(vocabulary: int, tokens_per_character: float | None = None) -> dict[
     nats = math.log(vocabulary)
     found = {"nats_per_token": nats, "perplexity": float(vocabulary)}
     return found if tokens_per_character is None else {**found, "nats_per_character": nats * tokens_per_character}
-
-
-@contextmanager
-def at_rest(model: nn.Module) -> Iterator[None]:
-    """Without dropout; afterwards as before."""
-    learning = model.training
-    model.eval()
-    try:
-        yield
-    finally:
-        model.train(learning)
 
 
 @contextmanager
