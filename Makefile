@@ -6,7 +6,7 @@ READY := .venv/.ready
 .PHONY: help setup demo test check format architecture clean
 
 help:
-	@echo "make demo          train a small translator (about five minutes) and show what it says"
+	@echo "make demo          train a small translator (about six minutes) and show what it says"
 	@echo "make test          all tests"
 	@echo "make check         lint, format, types, layers"
 	@echo "make format        mend what can be mended by itself"

@@ -1,4 +1,4 @@
-"""`make demo`: a translator trained from nothing in about five minutes, its scores, what it says of the lectures, and
+"""`make demo`: a translator trained from nothing in about six minutes, its scores, what it says of the lectures, and
 what its heads did.
 
 The language is the built-in one, so its truth is known: what each "it" refers to, and so whether French must say il or
