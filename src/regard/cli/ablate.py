@@ -26,7 +26,7 @@ FOUND_ON, SHOWN_ON = "grammar:valid:1200", "grammar:test:1500"
 
 
 def ablate(
-    model: str = typer.Argument(..., metavar="MODEL", help="A folder, or a name on the hub."),
+    model: str = typer.Argument(..., metavar="MODEL", help="A folder, a model that ships (grammar), or a name on the hub."),
     data: list[str] = typer.Argument(
         None, metavar="DATA", help=f"A file, two aligned ones, or grammar:NAME ({FOUND_ON})."
     ),
@@ -53,13 +53,13 @@ def ablate(
     them it cannot, that it still translates the rest, and that random heads do no such thing. On any other data:
     silence one head after the other, and score the model each time.
     """
-    from regard.tasks import load
+    from regard.cli.loading import load_any
     from regard.training.evaluate import read_data
 
     if silence and (svg or csv):
         raise InputError("there is no map of all heads to write", do="leave out --silence")
     given = read_data(data or [FOUND_ON], limit=limit)
-    task = load(model, device)
+    task = load_any(model, device)
     with Progress("silencing heads") as told:
         if silence:
             found = together(task, given, score, silence)

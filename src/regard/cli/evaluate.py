@@ -40,7 +40,7 @@ MOST = 12  # labels whose confusion is shown
 
 
 def evaluate(
-    model: str = typer.Argument(..., metavar="MODEL", help="A folder, or a name on the hub."),
+    model: str = typer.Argument(..., metavar="MODEL", help="A folder, a model that ships (grammar), or a name on the hub."),
     data: list[str] = typer.Argument(..., metavar="DATA", help="A file, two aligned ones, or grammar:NAME."),
     against: str | None = typer.Option(None, metavar="OTHER", help="Another translator to compare with."),
     beams: int | None = typer.Option(
@@ -62,12 +62,13 @@ def evaluate(
     """
     import json as notation
 
-    from regard.tasks import Translator, load
+    from regard.cli.loading import load_any
+    from regard.tasks import Translator
     from regard.training.evaluate import block_of, look_into, read_data, target_language
     from regard.training.evaluate import evaluate as score
 
     given = read_data(data, limit=limit)
-    task, other = load(model, device), rival(against, device)
+    task, other = load_any(model, device), rival(against, device)
     if output is not None:
         check_output(task)
     language = language or target_language(model)

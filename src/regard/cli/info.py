@@ -24,10 +24,13 @@ def info(
     from rich.console import Console
     from rich.table import Table
 
+    card = found.pop("card", None)
     table = Table(box=None, show_header=False, pad_edge=False)
     for name, value in found.items():
         table.add_row(name, size(value) if name in ("size", "weights") else as_words(value))
     Console().print(table, highlight=False, markup=False)
+    if card:
+        typer.echo(f"\n{card.rstrip()}")
 
 
 def described(name: str) -> dict[str, Any]:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import TypeVar
 
+import typer
+
 from regard.errors import InputError
+from regard.interop.folders import where
 from regard.tasks import Classifier, Generator, Translator, load
+from regard.tasks.loading import Task
 
 T = TypeVar("T", Translator, Generator, Classifier)
 VERBS = {Translator: "translate", Generator: "generate", Classifier: "classify"}
@@ -14,8 +18,16 @@ KINDS = {Translator: "an encoder-decoder", Generator: "a decoder-only model", Cl
 
 def load_as(kind: type[T], name: str, device: str) -> T:
     """The model of that name, if it is of the kind that a verb needs."""
-    task = load(name, device)
+    task = load_any(name, device)
     if isinstance(task, kind):
         return task
     found = type(task)
     raise InputError(f"{name} is not {KINDS[kind]}", found=KINDS[found], do=f"regard {VERBS[found]} {name}")
+
+
+def load_any(name: str, device: str) -> Task:
+    """The model of that name, of whatever kind; which of several it is, is said."""
+    place = where(name)
+    if place.note:
+        typer.echo(f"note: {place.note}", err=True)
+    return load(place.folder, device)

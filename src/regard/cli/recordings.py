@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 ENDING = ".regard"
 STANDARD = "-"  # the text that means standard input
-MODEL = "A folder, a name on the hub, or a .regard file."
+MODEL = "A folder, a model that ships (grammar), a name on the hub, or a .regard file."
 
 
 def is_recording(name: str) -> bool:
@@ -29,7 +29,7 @@ def opened(name: str, device: str) -> Subject:
     from regard.lens.subject import open_subject
 
     subject = open_subject(name, device)
-    for note in subject.reader.notes:
+    for note in subject.notes:
         typer.echo(f"note: {note}", err=True)
     return subject
 

@@ -1,11 +1,12 @@
-"""Folders of Hugging Face: found or downloaded, their tensors read, whole or in shards. Never pickle."""
+"""Where a model lies: a folder, one that ships, or one of the hub's; and tensors, whole or in shards. Never pickle."""
 
 from __future__ import annotations
 
 import json
 import re
+from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 from torch import Tensor
 
@@ -16,18 +17,46 @@ FILES = ("*.json", "*.safetensors", "*.spm", "*.model", "vocab.txt", "merges.txt
 HUB_NAME = re.compile(r"[\w-][\w.-]*(/[\w.-]+)?")
 
 
-def locate(name: str | Path) -> Path:
-    """The folder of that name, else the model of that name on the Hugging Face hub, downloaded."""
-    folder = Path(name).expanduser()
+class Location(NamedTuple):
+    """The folder that a name stands for, and where that was found."""
+
+    name: str
+    folder: Path
+    kind: Literal["folder", "ships", "hub"]
+
+    @property
+    def note(self) -> str:
+        """Which of several it is, where the name alone does not say it."""
+        if self.kind == "folder":
+            return f"{self.name}: the folder here, not the model that ships" if self.name in shipped() else ""
+        return f"{self.name}: " + ("the model that ships with regard" if self.kind == "ships" else "from the hub")
+
+
+def where(name: str | Path) -> Location:
+    """An existing folder first, then a model that ships with the package, then one of the hub, downloaded."""
+    folder, known = Path(name).expanduser(), shipped()
     if folder.is_dir():
-        return folder
+        return Location(str(name), folder, "folder")
+    if str(name) in known and not folder.exists():
+        return Location(str(name), known[str(name)], "ships")
     if isinstance(name, Path) or not HUB_NAME.fullmatch(name) or folder.exists():
         raise FileError(
             f"{name} holds no model",
             found="a file" if folder.exists() else "no such folder",
-            do="give the folder of a model, or a name on the Hugging Face hub",
+            do=f"give the folder of a model, one that ships ({', '.join(known)}), or a name on the Hugging Face hub",
         )
-    return download(name)
+    return Location(name, download(name), "hub")
+
+
+def locate(name: str | Path) -> Path:
+    """The folder of the model of that name."""
+    return where(name).folder
+
+
+def shipped() -> dict[str, Path]:
+    """The models that come with the package, by name."""
+    place = Path(str(resources.files("regard"))) / "pretrained"
+    return {path.parent.name: path.parent for path in sorted(place.glob("*/config.json"))}
 
 
 def download(name: str) -> Path:
@@ -38,7 +67,7 @@ def download(name: str) -> Path:
         return Path(snapshot_download(name, allow_patterns=list(FILES)))
     except Exception as error:  # each version of the library and of its transport raises others
         raise FileError(
-            f"{name} is no folder here, and could not be had from the Hugging Face hub",
+            f"{name} is no folder here, ships with no regard, and could not be had from the Hugging Face hub",
             found=f"{type(error).__name__}: {(str(error).strip() or 'no reason given').splitlines()[0]}",
             do="check the name and the network, or give the folder of a model on this machine",
         ) from error

@@ -9,7 +9,7 @@ from typing import Any
 
 from regard.errors import FileError, InputError
 from regard.interop.auto_loading import installed, load_auto
-from regard.interop.folders import locate
+from regard.interop.folders import where
 from regard.interop.huggingface import READERS
 from regard.lens.readers import Ours, Reader, Rows
 from regard.lens.recording import Recording
@@ -21,23 +21,24 @@ from regard.text.tokenizer import padded
 
 
 def open_subject(name: str | Path, device: str = "auto") -> Subject:
-    """The model in a folder, or of that name on the Hugging Face hub, ready to be looked at.
+    """The model in a folder, one that ships, or one of the Hugging Face hub, ready to be looked at.
 
     What `regard.load` knows is loaded by it; every other model of text by transformers, if that is installed.
     """
-    place = device_of(device)
-    folder = locate(name)
+    place, found = device_of(device), where(name)
+    folder, notes = found.folder, (found.note,) if found.note else ()
     settings = read_settings(folder)
     kind = next(iter(settings.get("architectures") or ()), "")
     if settings.get("format") == "regard":
-        return Subject(str(name), Ours(load(folder, device), "regard"))
+        return Subject(str(name), Ours(load(folder, device), "regard"), notes)
     if kind in READERS:
         try:
-            return Subject(str(name), Ours(load(folder, device), f"Hugging Face ({kind}), as a model of ours"))
+            ours = Ours(load(folder, device), f"Hugging Face ({kind}), as a model of ours")
+            return Subject(str(name), ours, notes)
         except (InputError, FileError):  # a variant that ours do not equal, or a tokenizer only transformers reads
             if not installed():
                 raise
-    return Subject(str(name), load_auto(folder, place))
+    return Subject(str(name), load_auto(folder, place), notes)
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,12 @@ class Subject:
 
     name: str
     reader: Reader
+    place: tuple[str, ...] = ()  # which of several models of that name it is, where the name does not say it
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What its user should know of it."""
+        return (*self.place, *self.reader.notes)
 
     @property
     def pair(self) -> bool:

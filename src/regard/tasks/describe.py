@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from regard.errors import FileError
-from regard.interop.folders import locate, read_json
+from regard.interop.folders import read_json, where
 from regard.interop.huggingface import READERS
 from regard.models.checkpoint import own_tensors, read_settings
 from regard.tasks.loading import Found, find, tokenizer_of
@@ -25,8 +25,9 @@ KINDS = ("norm", "activation", "positions", "attention", "shared", "tied", "head
 
 
 def describe(name: str | Path) -> dict[str, Any]:
-    """Family, sizes, parameters, tokenizer and origin of a model."""
-    folder = locate(name)
+    """Family, sizes, parameters, tokenizer and origin of a model, and what its card says, if it has one."""
+    place = where(name)
+    folder = place.folder
     settings = read_settings(folder)
     kind = next(iter(settings.get("architectures") or ()), "")
     if settings.get("format") != "regard" and "model_type" in settings and kind not in READERS:
@@ -35,6 +36,7 @@ def describe(name: str | Path) -> dict[str, Any]:
     config = found.model.config.to_dict()
     return {
         "folder": str(found.folder),
+        **({"note": place.note} if place.note else {}),
         "origin": found.origin,
         "family": config["family"],
         "sizes": {size: config[size] for size in SIZES if size in config},
@@ -42,6 +44,7 @@ def describe(name: str | Path) -> dict[str, Any]:
         "parameters": sum(tensor.numel() for tensor in own_tensors(found.model).values()),
         "tokenizer": tokenizer_words(found),
         **trained(found.folder),
+        **card(found.folder),
     }
 
 
@@ -67,6 +70,12 @@ def trained(folder: Path) -> dict[str, Any]:
     scores = {name: {key: round(value, 2) for key, value in row.items()} for name, row in run.get("scores", {}).items()}
     said = {"recipe": tomllib.loads(recipe.read_text(encoding="utf-8")).get("name", ""), "status": run.get("status")}
     return {"trained": {**said, "steps": run.get("step")}, "scores": scores}
+
+
+def card(folder: Path) -> dict[str, Any]:
+    """What is told of a model beside it: text, scores, limits."""
+    path = folder / "README.md"
+    return {"card": path.read_text(encoding="utf-8", errors="replace")} if path.is_file() else {}
 
 
 def tokenizer_words(found: Found) -> str:

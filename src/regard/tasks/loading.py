@@ -1,4 +1,4 @@
-"""A folder, or a name on the hub, as something that can be asked."""
+"""A folder, a model that ships, or a name on the hub, as something that can be asked."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class Found:
 def load(name: str | Path, device: str = "auto") -> Task:
     """The model in a folder with its tokenizer, ready to translate, generate or classify.
 
-    The folder is one of ours or one of Hugging Face's (MarianMT, Pegasus, GPT-2, BERT); a name that is no folder is
-    looked for on the Hugging Face hub. `device` is "auto" (a GPU when there is one), "cpu", "cuda" or "mps".
+    The folder is one of ours or one of Hugging Face's (MarianMT, Pegasus, GPT-2, BERT). A name that is no folder is a
+    model that ships with the package ("grammar"), else it is looked for on the Hugging Face hub. `device` is "auto" (a GPU when there is one), "cpu", "cuda" or "mps".
     """
     place = device_of(device)
     found = find(name)

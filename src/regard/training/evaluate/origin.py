@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from regard.errors import FileError
+from regard.interop.folders import locate
 
 
 def target_language(name: str | Path) -> str | None:
@@ -23,7 +24,7 @@ def block_of(name: str | Path) -> int | None:
 
 def table(name: str | Path, key: str) -> dict[str, Any]:
     """A table of recipe.toml; empty for a model that has none, as on the hub."""
-    path = Path(name).expanduser() / "recipe.toml"
+    path = locate(name) / "recipe.toml"
     if not path.is_file():
         return {}
     try:
