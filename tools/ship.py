@@ -1,0 +1,138 @@
+"""`python -m tools.ship FOLDER seeds.json`: a trained model of the grammar made ready to ship as `pretrained/grammar`.
+
+Weights in half precision, tokenizer, recipe, log and scores; the scores are those of the rounded weights as a user
+loads them, on sentences drawn here for the first time (`FRESH`), and the card is written from them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file, save_file
+
+import regard
+from benchmarks.grammar_seeds import few
+from regard.text.grammar import sentences
+from regard.training.evaluate import evaluate, look_into, read_data
+from regard.training.evaluate.ablate import Ablation, Wanted, ablate_pronouns
+
+PLACE = Path(regard.__file__).parent / "pretrained"
+FRESH = 20261116  # a seed of the sets from which nothing was drawn before the choice was made
+SETS = {"test": f"grammar:test:2000:{FRESH}", "unseen": f"grammar:unseen:1000:{FRESH}", "long": f"grammar:long:500:{FRESH}"}
+COPIED = ("config.json", "tokenizer.json", "recipe.toml")
+STEPS_LOGGED = 40
+
+
+def copy(source: Path, place: Path) -> None:
+    """The folder as it ships: nothing that only training needs."""
+    place.mkdir(parents=True, exist_ok=True)
+    for name in COPIED:
+        shutil.copyfile(source / name, place / name)
+    halves = {name: tensor.to(torch.float16) for name, tensor in load_file(source / "model.safetensors").items()}
+    save_file(halves, place / "model.safetensors", metadata={"format": "pt"})
+    rows = [json.loads(line) for line in (source / "log.jsonl").read_text(encoding="utf-8").splitlines()]
+    steps = [row for row in rows if row.get("event") == "step"]
+    kept = {id(row) for row in steps[:: max(len(steps) // STEPS_LOGGED, 1)]}
+    lines = [json.dumps(row, ensure_ascii=False) for row in rows if row.get("event") != "step" or id(row) in kept]
+    (place / "log.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def scored(name: str) -> tuple[dict[str, dict[str, float]], Ablation]:
+    """What the model gives on sentences that nobody has looked at."""
+    task = regard.load(name)
+    assert isinstance(task, regard.Translator)
+    found: dict[str, dict[str, float]] = {}
+    for label, data in SETS.items():
+        given = read_data(data)
+        result = look_into(evaluate(task, given, batch=128, language="fr"), task, given, name)
+        found[label] = {one.name: round(one.value, 2) for one in result.scores}
+    shown = sentences("test", 1500, FRESH)
+    return found, ablate_pronouns(task, sentences("valid", 1200), shown, Wanted())
+
+
+def card(scores: dict[str, dict[str, float]], heads: Ablation, seeds: list[dict[str, Any]], seed: int) -> str:
+    """The model's card, from what was measured."""
+    names = {"bleu": "BLEU", "chrf": "chrF", "pronoun_agreement": "il or elle right, % (chance 50)",
+             "alignment_error_rate": "alignment error rate, %"}  # fmt: skip
+    rows = [f"| {label} | " + " | ".join(f"{scores[one].get(key, float('nan')):.2f}" for one in SETS) + " |"
+            for key, label in names.items()]  # fmt: skip
+    lines = [f"| {line.name} | {' '.join(f'{site}:{head}' for site, head in line.heads) or '-'} | "
+             f"{line.measured.agreement:.1f} | {line.measured.bleu:.2f} |" for line in heads.shown]  # fmt: skip
+    table = [f"| {row['seed']}{' (ships)' if row['seed'] == seed else ''} | {row['bleu']:.2f} | {row['agreement']:.1f} | "
+             f"{len(row['wrong'])} | {' '.join(row['heads']) or '-'} | {row.get('without', float('nan')):.1f} | "
+             f"{row.get('cost', float('nan')):+.2f} |" for row in seeds]  # fmt: skip
+    return TEMPLATE.format(
+        rows="\n".join(rows), lines="\n".join(lines), seeds="\n".join(table), count=len(seeds),
+        few=sum(map(few, seeds)), seed=seed, fresh=FRESH, sets=", ".join(SETS.values()),
+    )  # fmt: skip
+
+
+TEMPLATE = """# grammar: English to French, in a language whose truth is known
+
+A Transformer of two encoder and three decoder layers (128 dims, 4 heads), trained on sentences of regard's built-in
+language by `regard train grammar` (recipe.toml, log.jsonl). Weights are kept in half precision and computed with in
+single precision. The text is made by rules of this project: there is no licence but the project's own (Apache-2.0).
+
+## Scores
+
+Of these very weights, four beams, on sentences drawn for the first time after the choice below was made
+({sets}; `regard evaluate grammar grammar:test:2000:{fresh}`):
+
+| | test | unseen combinations | longer than any in training |
+| --- | ---: | ---: | ---: |
+{rows}
+
+## Which heads let it say il or elle
+
+`regard ablate grammar --test grammar:test:1500:{fresh}`: found on validation sentences, shown on others; the last
+column is BLEU of sentences without pronouns.
+
+| silent | heads | il or elle right, % | BLEU |
+| --- | --- | ---: | ---: |
+{lines}
+
+## How it was chosen
+
+`python -m benchmarks.grammar_seeds` trained {count} seeds on a GPU and measured each on validation sentences alone.
+The rule was written first: validation BLEU within 0.3 of the best and every golden example right; of those, models in
+which at most four heads decide (agreement below 60 % without them, at most 1 BLEU lost elsewhere); of those the one
+with the fewest such heads, then the highest BLEU. Few heads decided in {few} of {count} seeds; in the others the choice
+is spread over more heads than can be silenced without harm. The figures below are of validation sentences.
+
+| seed | BLEU | agreement, % | examples wrong | heads found | agreement without them, % | BLEU lost |
+| --- | ---: | ---: | ---: | --- | ---: | ---: |
+{seeds}
+
+## What it cannot do
+
+It knows some six hundred words of a made-up corner of English and nothing else: other words are cut into pieces and
+translated by sound. Sinusoidal positions do not carry it beyond the sixteen words of its training sentences (third
+column). What its heads do is measured of this model; other seeds spread the same work otherwise.
+"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("seeds", type=Path)
+    arguments = parser.parse_args()
+    place = PLACE / "grammar"
+    copy(arguments.folder, place)
+    run = json.loads((arguments.folder / "run.json").read_text(encoding="utf-8"))
+    scores, heads = scored(str(place))
+    kept = {"status": "finished", "regard": regard.__version__, "step": run["step"], "seconds": run["seconds"],
+            "scores": scores, "heads": heads.to_dict() | {"alone": []}}  # fmt: skip
+    (place / "run.json").write_text(json.dumps(kept, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    seeds = json.loads(arguments.seeds.read_text(encoding="utf-8"))
+    seed = int(arguments.folder.name.rpartition("-")[2])
+    (place / "README.md").write_text(card(scores, heads, seeds, seed), encoding="utf-8")
+    print(f"{place}: {sum(path.stat().st_size for path in place.iterdir()):,} bytes")
+
+
+if __name__ == "__main__":
+    main()
