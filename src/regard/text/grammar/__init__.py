@@ -5,11 +5,12 @@ to each other in `english`, `french` and `spelling`, and how sentences are made 
 """
 
 from regard.text.grammar.dictionary import lemmas, word_for_word
+from regard.text.grammar.examples import examples, lecture
 from regard.text.grammar.heldout import held_out_adjective, held_out_pair
 from regard.text.grammar.naming import Named, is_grammar, read_name
 from regard.text.grammar.patterns import PATTERNS
 from regard.text.grammar.sentence import Pronoun, Sentence, agreement, words
-from regard.text.grammar.sets import SETS, lecture, sentences
+from regard.text.grammar.sets import SETS, sentences
 
 __all__ = [
     "PATTERNS",
@@ -18,6 +19,7 @@ __all__ = [
     "Pronoun",
     "Sentence",
     "agreement",
+    "examples",
     "held_out_adjective",
     "held_out_pair",
     "is_grammar",

@@ -63,7 +63,7 @@ def described(pick: Picker, noun: Noun, features: Features) -> Phrase:
         degree = ""
     told = predicate(adjective, features, degree)._replace(said=((adjective.lemma, noun.lemma),))
     tense = pick.one(("present", "present", "past", "past", "future"))
-    return join(be(features, tense, pick.chance(0.2)), told)
+    return join(be(features, tense, pick.negation(0.2)), told)
 
 
 def copula(pick: Picker) -> Phrase:
@@ -108,7 +108,7 @@ def location(pick: Picker) -> Phrase:
     """The key is under the old table."""
     how, names = pick.one(SPOTS)
     subject = pick.nominal(("object", "clothes", "book", "letter", "newspaper"))
-    copula = be(subject.features, pick.one(("present", "past")), pick.chance(0.2))
+    copula = be(subject.features, pick.one(("present", "past")), pick.negation(0.2))
     return join(subject.phrase, copula, how, pick.nominal(names, plural=0.0).phrase)
 
 

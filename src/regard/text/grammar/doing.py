@@ -22,9 +22,9 @@ OWNED = ("food", "drink", "oil", "animal", "object", "clothes")
 def clause(pick: Picker, frame: Frame) -> Phrase:
     """Somebody does something, or does not: then the object is definite, for French would change its article."""
     subject = pick.nominal(frame.subjects, SUBJECTS)
-    negative = subject.phrase.english[0] != "every" and pick.chance(0.2)
-    group = pick.verb(pick.one(frame.verbs), subject.features, negative)
-    return join(subject.phrase, group, pick.nominal(frame.objects, DEFINITE if negative else OBJECTS).phrase)
+    negation = pick.negation(0.0 if subject.phrase.english[0] == "every" else 0.2)
+    group = pick.verb(pick.one(frame.verbs), subject.features, negation)
+    return join(subject.phrase, group, pick.nominal(frame.objects, DEFINITE if negation else OBJECTS).phrase)
 
 
 def plain(pick: Picker) -> Phrase:
@@ -76,7 +76,7 @@ def without(pick: Picker) -> Phrase:
     """The girl doesn't have any apples: pas de."""
     subject = pick.nominal(("person",))
     tense = pick.one(("present", "present", "past", "future"))
-    group = verb_group(verbs()["have"], tense, subject.features, Around(negative=True))
+    group = verb_group(verbs()["have"], tense, subject.features, Around(pick.negation(1.0)))
     return join(subject.phrase, group, pick.nominal(OWNED, ("any",)).phrase)
 
 
@@ -93,7 +93,7 @@ def third_person(pick: Picker) -> Phrase:
 def done_by(pick: Picker, subject: Nominal) -> Phrase:
     """What a pronoun does."""
     frame = pick.one(personal_frames())
-    group = pick.verb(pick.one(frame.verbs), subject.features, pick.chance(0.3))
+    group = pick.verb(pick.one(frame.verbs), subject.features, pick.negation(0.3))
     return join(subject.phrase, group, pick.nominal(frame.objects).phrase)
 
 
@@ -109,7 +109,7 @@ def wish(pick: Picker) -> Phrase:
     subject = pick.nominal(frame.subjects)
     verb = pick.until(frame.verbs, lambda each: not each.lasting)
     tense = pick.one(("can", "could", "must", "want", "wanted"))
-    group = verb_group(verb, tense, subject.features, Around(negative=pick.chance(0.35)))
+    group = verb_group(verb, tense, subject.features, Around(pick.negation(0.35)))
     return join(subject.phrase, group, pick.nominal(frame.objects).phrase)
 
 
@@ -117,7 +117,7 @@ def used(pick: Picker) -> Phrase:
     """The farmer used to feed the cows: an imparfait."""
     frame = pick.one(frames("does"))
     subject = pick.nominal(frame.subjects)
-    verb = pick.until(frame.verbs, lambda each: each.lemma not in ("break", "lose", "see", "find", "reach"))
+    verb = pick.until(frame.verbs, lambda each: each.lemma not in ("break", "lose", "see", "find", "reach", "want"))
     return join(
         subject.phrase, verb_group(verb, "used", subject.features), pick.nominal(frame.objects, plural=0.5).phrase
     )
@@ -127,9 +127,9 @@ def gift(pick: Picker) -> Phrase:
     """The queen gave a book to the child: à, au, aux."""
     subject = pick.nominal(("person",))
     verb = verbs()[pick.one(("give", "offer", "show", "send", "lend"))]
-    negative = pick.chance(0.2)
-    group = pick.verb(verb, subject.features, negative)
-    thing = pick.nominal(("object", "text", "clothes"), DEFINITE if negative else OBJECTS)
+    negation = pick.negation(0.2)
+    group = pick.verb(verb, subject.features, negation)
+    thing = pick.nominal(("object", "text", "clothes"), DEFINITE if negation else OBJECTS)
     return join(subject.phrase, group, thing.phrase, TO, pick.nominal(("person",)).phrase)
 
 
@@ -137,7 +137,7 @@ def order(pick: Picker) -> Phrase:
     """Don't open the window."""
     frame = pick.one(personal_frames())
     verb = pick.until(frame.verbs, lambda each: not each.lasting and each.lemma not in UNORDERED)
-    group = verb_group(verb, "base", Features(VOUS, "m", True), Around(negative=pick.chance(0.4)))
+    group = verb_group(verb, "base", Features(VOUS, "m", True), Around(pick.negation(0.4)))
     return join(group, pick.nominal(frame.objects, ("the", "the", "this", "my", "our")).phrase)
 
 
@@ -157,5 +157,5 @@ def by_somebody(pick: Picker) -> Phrase:
     """The bridges were built by the king: "ont été construits"."""
     frame = pick.one(direct_frames(ACTIVE))
     thing = pick.nominal(frame.objects)
-    group = passive(pick.one(frame.verbs), thing.features, pick.chance(0.2))
+    group = passive(pick.one(frame.verbs), thing.features, pick.negation(0.2))
     return join(thing.phrase, group, BY, pick.nominal(frame.subjects).phrase)

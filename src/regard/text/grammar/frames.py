@@ -27,6 +27,7 @@ class ItFrame(NamedTuple):
     wills: bool  # the subject can want something
     measures: bool  # only too much and enough decide
     contest: bool  # both do the same, and one does it better
+    tastes: bool  # the subject can be tasted
 
 
 def frame(entry: Mapping[str, Any]) -> Frame:
@@ -47,7 +48,8 @@ def direct_frames(without: Names = ()) -> tuple[Frame, ...]:
     found = []
     for each in frames("does"):
         fitting = tuple(verb for verb in each.verbs if is_direct(verb) and verb.lemma not in without)
-        found.append(each._replace(verbs=fitting))
+        if fitting:
+            found.append(each._replace(verbs=fitting))
     return tuple(found)
 
 
@@ -62,11 +64,11 @@ def it_frame(name: str) -> ItFrame:
     entry = table("frames")[name]
 
     def said(side: str) -> tuple[Adjective, ...]:
-        return tuple(adjectives()[lemma] for lemma in entry[side])
+        return tuple(adjectives()[lemma] for lemma in entry.get(side, ()))
 
     return ItFrame(
         frame(entry),
         (said("against_subject"), said("against_object")),
         (said("for_subject"), said("for_object")),
-        *(entry.get(flag, False) for flag in ("wills", "measures", "contest")),
+        *(entry.get(flag, False) for flag in ("wills", "measures", "contest", "tastes")),
     )

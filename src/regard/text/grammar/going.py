@@ -20,7 +20,7 @@ def motion(pick: Picker) -> Phrase:
     subject = pick.nominal(("person",))
     verb = verbs()[pick.one(("go", "go", "return", "come back"))]
     tense = pick.one(("past", "past", "present", "progressive", "future", "perfect"))
-    group = verb_group(verb, tense, subject.features, Around(negative=pick.chance(0.2)))
+    group = verb_group(verb, tense, subject.features, Around(pick.negation(0.2)))
     goal = pick.nominal(GOALS, ("the", "the", "the", "the", "this", "our"), plural=0.1)
     return join(subject.phrase, group, FROM if verb.lemma == "come back" else TO, goal.phrase)
 
@@ -29,15 +29,15 @@ def alone(pick: Picker) -> Phrase:
     """The dog is sleeping under the tree."""
     frame = pick.one(frames("alone"))
     subject = pick.nominal(frame.subjects, SUBJECTS)
-    negative = subject.phrase.english[0] != "every" and pick.chance(0.2)
-    return join(subject.phrase, pick.verb(pick.one(frame.verbs), subject.features, negative), place(pick))
+    negation = pick.negation(0.0 if subject.phrase.english[0] == "every" else 0.2)
+    return join(subject.phrase, pick.verb(pick.one(frame.verbs), subject.features, negation), place(pick))
 
 
 def reflexive(pick: Picker) -> Phrase:
     """The girls hid behind the wall: "se sont cachées"."""
     subject = pick.nominal(("person", "animal"), ("the", "the", "the", "a", "this", "my", "our"))
     verb = verbs()[pick.one(("hide", "hide", "rest", "stop", "wake up", "hurry"))]
-    group = join(subject.phrase, pick.verb(verb, subject.features, pick.chance(0.2)))
+    group = join(subject.phrase, pick.verb(verb, subject.features, pick.negation(0.2)))
     return group if verb.lemma == "hurry" else join(group, place(pick))
 
 
@@ -48,5 +48,5 @@ def couple(pick: Picker) -> Phrase:
     feminine = first.features.gender == second.features.gender == "f"
     both = Features(ILS, "f" if feminine else "m", True)
     verb = verbs()[pick.one(("sleep", "run", "arrive", "fall", "rest", "stay"))]
-    group = join(first.phrase, AND, second.phrase, pick.verb(verb, both, pick.chance(0.2)))
+    group = join(first.phrase, AND, second.phrase, pick.verb(verb, both, pick.negation(0.2)))
     return group if verb.lemma == "arrive" else join(group, place(pick))

@@ -24,12 +24,12 @@ TIMES = (
 )
 HEADS = ("the", "the", "the", "this")
 FEELINGS = ("tired", "sick", "nervous", "scared", "sad")
-# What one does, or does not do, when one feels like that.
+# How often one does not do it when one feels like that, what, and to what.
 REASONS = (
-    (True, ("borrow", "write", "finish", "translate"), ("text",)),
-    (True, ("visit", "leave", "clean"), ("property",)),
-    (False, ("leave",), ("property", "place")),
-    (False, ("close",), ("door", "window", "gate")),
+    (1.0, ("borrow", "write", "finish", "translate"), ("text",)),
+    (1.0, ("visit", "leave", "clean"), ("property",)),
+    (0.0, ("leave",), ("property", "place")),
+    (0.0, ("close",), ("door", "window", "gate")),
 )
 
 
@@ -119,10 +119,10 @@ def when(pick: Picker) -> Phrase:
 
 def he_or_she(pick: Picker) -> Phrase:
     """The queen left the castle because she was tired."""
-    negative, doing, names = pick.one(REASONS)
+    never, doing, names = pick.one(REASONS)
     noun = pick.noun(("person",))
     subject = noun_phrase(noun, pick.one(("the", "the", "this", "my", "our")), pick.adjectives(noun, 0.2))
-    group = verb_group(verbs()[pick.one(doing)], "past", subject.features, Around(negative=negative))
+    group = verb_group(verbs()[pick.one(doing)], "past", subject.features, Around(pick.negation(never)))
     thing = pick.nominal(names)
     feeling = pick.until(FEELINGS, lambda lemma: pick.rule.adjective(adjectives()[lemma], noun))
     told = predicate(adjectives()[feeling], subject.features, pick.one(("", "too", "very", "so")))

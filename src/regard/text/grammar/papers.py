@@ -7,7 +7,7 @@ from regard.text.grammar.lexicon import Adjective, Noun, Verb, adjectives, nouns
 from regard.text.grammar.nominal import Nominal, noun_phrase
 from regard.text.grammar.phrase import Phrase, aligned, join
 from regard.text.grammar.picker import Picker
-from regard.text.grammar.verbal import NEGATIVE, PLAIN, passive, verb_group
+from regard.text.grammar.verbal import Around, Negation, passive, verb_group
 
 ON = aligned("on/O", "sur/O")
 NOT_ABOUT = ("budget", "contract", "reform")  # French has them "de", not "sur" something
@@ -32,10 +32,10 @@ def piled(pick: Picker, noun: Noun, share: float = 0.7) -> tuple[Adjective, ...]
     return tuple(adjective for adjective in found if adjective)
 
 
-def concerning(paper: Noun, area: Nominal, verb: Verb, month: str, negative: bool = False) -> Phrase:
+def concerning(paper: Noun, area: Nominal, verb: Verb, month: str, negation: Negation = "") -> Phrase:
     """The agreement on the European economic area was signed in August: the pure part, in which nothing is drawn."""
     head = noun_phrase(paper)
-    return join(head.phrase, ON, area.phrase, passive(verb, head.features, negative), in_month(month))
+    return join(head.phrase, ON, area.phrase, passive(verb, head.features, negation), in_month(month))
 
 
 def about(pick: Picker) -> Phrase:
@@ -44,7 +44,7 @@ def about(pick: Picker) -> Phrase:
     paper = pick.noun(tuple(name for name in frame.objects if name not in NOT_ABOUT))
     area = pick.noun(("area",))
     phrase = noun_phrase(area, pick.one(("the", "the", "the", "our", "this")), piled(pick, area, 0.8))
-    return concerning(paper, phrase, pick.one(frame.verbs), pick.one(tuple(MONTHS)), pick.chance(0.2))
+    return concerning(paper, phrase, pick.one(frame.verbs), pick.one(tuple(MONTHS)), pick.negation(0.2))
 
 
 def european_economic_area() -> Phrase:
@@ -58,7 +58,7 @@ def decision(pick: Picker) -> Phrase:
     frame = pick.one(frames("decides"))
     body = pick.noun(("institution",))
     subject = noun_phrase(body, pick.one(("the", "the", "our", "a")), piled(pick, body, 0.5))
-    around = NEGATIVE if pick.chance(0.2) else PLAIN
+    around = Around(pick.negation(0.2))
     group = verb_group(pick.one(frame.verbs), pick.one(("past", "past", "perfect", "future")), subject.features, around)
     paper = pick.noun(frame.objects)
     plural = pick.chance(0.2)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache, partial
 from itertools import combinations
 
-from regard.text.grammar import being, doing, going, nested, papers, questions
+from regard.text.grammar import being, doing, going, nested, papers, questions, simple
 from regard.text.grammar.it import IT_PATTERNS, draw_it
 from regard.text.grammar.phrase import Phrase, aligned, join, shifted
-from regard.text.grammar.picker import Picker, UnluckyError
+from regard.text.grammar.picker import Names, Picker, UnluckyError
 from regard.text.grammar.sentence import PRONOUNS, Combination, Link, Sentence
 from regard.text.grammar.spelling import english_text, french_text, spelled
 
@@ -61,13 +61,36 @@ QUESTIONS: dict[str, Draw] = {
     "where": questions.where,
     "who-did": questions.who_did,
 }
+# Of 3 to 8 words each: what anybody would try first.
+SIMPLE: dict[str, Draw] = {
+    "simple-alone": simple.alone,
+    "simple-does": simple.does,
+    "simple-has": simple.has,
+    "simple-is": simple.is_like,
+    "simple-where": simple.is_somewhere,
+}
+SIMPLE_QUESTIONS: dict[str, Draw] = {
+    "simple-question": simple.question,
+    "simple-is-question": simple.is_question,
+}
 AND, BUT = aligned(",/C and/A", ",/C et/A"), aligned(",/C but/A", ",/C mais/A")
 SHORT = ("plain", "spoken", "copula", "motion", "reflexive", "date", "some", "without", "wish")
-PATTERNS = (*IT, *STATEMENTS, *WHOLE, *QUESTIONS, "joined")
-# Agreement at a distance is what is hard to learn, so this share of all sentences has an "it".
-IT_SHARE = 0.38
+PATTERNS = (*IT, *STATEMENTS, *WHOLE, *QUESTIONS, *SIMPLE, *SIMPLE_QUESTIONS, "joined")
+ASKING = (*QUESTIONS, *SIMPLE_QUESTIONS)
+# Agreement at a distance is what is hard to learn, so this share of all draws has an "it".
+IT_SHARE = 0.37
+SIMPLE_SHARE = 0.21
 OFTEN = {"plain": 3, "spoken": 2, "copula": 2, "genitive": 2, "relative-que": 2, "about": 2, "decision": 2, "joined": 4}
-OTHERS = tuple(name for name in PATTERNS if name not in IT for _ in range(OFTEN.get(name, 1)))
+SIMPLE_OFTEN = {"simple-alone": 4, "simple-does": 4, "simple-is": 3, "simple-question": 3}
+
+
+def as_often(names: Iterable[str], often: Mapping[str, int]) -> Names:
+    """Each name as many times as it should come."""
+    return tuple(name for name in names for _ in range(often.get(name, 1)))
+
+
+OTHERS = as_often((*STATEMENTS, *WHOLE, *QUESTIONS, "joined"), OFTEN)
+SIMPLE_DRAWN = as_often((*SIMPLE, *SIMPLE_QUESTIONS), SIMPLE_OFTEN)
 
 
 def draw(pick: Picker, name: str) -> Phrase:
@@ -82,7 +105,7 @@ def draw(pick: Picker, name: str) -> Phrase:
 
 def drawn_once(pick: Picker, name: str) -> Phrase:
     """A sentence of a pattern, if it comes out at once."""
-    for patterns in (IT, STATEMENTS, WHOLE, QUESTIONS):
+    for patterns in (IT, STATEMENTS, WHOLE, QUESTIONS, SIMPLE, SIMPLE_QUESTIONS):
         if name in patterns:
             return patterns[name](pick)
     return joined(pick, [pick.one(SHORT), pick.one(SHORT)])
@@ -100,12 +123,13 @@ def joined(pick: Picker, names: list[str]) -> Phrase:
 
 def draw_name(pick: Picker) -> str:
     """One of the patterns, as often as it should come."""
-    return pick.one(IT_PATTERNS if pick.chance(IT_SHARE) else OTHERS)
+    drawn = pick.random.random()
+    return pick.one(IT_PATTERNS if drawn < IT_SHARE else SIMPLE_DRAWN if drawn < IT_SHARE + SIMPLE_SHARE else OTHERS)
 
 
 def ended(phrase: Phrase, pattern: str) -> Phrase:
     """A drawn sentence with its mark."""
-    mark = "?" if pattern in QUESTIONS else "."
+    mark = "?" if pattern in ASKING else "."
     last = len(phrase.english), len(phrase.french)
     return phrase._replace(english=(*phrase.english, mark), french=(*phrase.french, mark), sure=(*phrase.sure, last))
 

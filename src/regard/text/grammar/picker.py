@@ -10,7 +10,7 @@ from regard.text.grammar.heldout import Rule
 from regard.text.grammar.lexicon import Adjective, Noun, Verb, describing, group
 from regard.text.grammar.nominal import PLURAL_ONLY, Features, Nominal, noun_phrase
 from regard.text.grammar.phrase import Phrase
-from regard.text.grammar.verbal import NEGATIVE, PLAIN, verb_group
+from regard.text.grammar.verbal import Around, Negation, verb_group
 
 Item = TypeVar("Item")
 Names = tuple[str, ...]
@@ -23,6 +23,7 @@ OBJECTS = ("the",) * 5 + ("a",) * 4 + ("this", "my", "his", "her", "their", "som
 TENSES = ("past",) * 4 + ("present",) * 3 + ("future",) * 2 + ("perfect", "going")
 LONGER_TENSES = (*TENSES, "progressive", "progressive", "past progressive")
 LASTING_TENSES = ("present", "past", "future")
+IN_FULL = 1 / 3  # of all negations: "did not", where the others are "didn't"
 
 
 class UnluckyError(Exception):
@@ -91,9 +92,15 @@ class Picker:
         """A tense in which the verb is said."""
         return self.one(LASTING_TENSES if verb.lasting else TENSES if verb.momentary else LONGER_TENSES)
 
-    def verb(self, verb: Verb, subject: Features, negative: bool = False) -> Phrase:
+    def verb(self, verb: Verb, subject: Features, negation: Negation = "") -> Phrase:
         """A verb in some tense."""
-        return verb_group(verb, self.tense(verb), subject, NEGATIVE if negative else PLAIN)
+        return verb_group(verb, self.tense(verb), subject, Around(negation))
+
+    def negation(self, share: float) -> Negation:
+        """A negation in this share of cases, a third of them in full."""
+        if not self.chance(share):
+            return ""
+        return "not" if self.chance(IN_FULL) else "n't"
 
 
 def together(first: Adjective, second: Adjective) -> bool:

@@ -16,19 +16,26 @@ WORDS = {
     "when": aligned("when/W", "quand/W"),
     "why": aligned("why/W", "pourquoi/W"),
 }
-FOLLOWING = {"does": "base", "did": "base past", "will": "base future", "is": "-ing"}
+FOLLOWING = {"does": "base", "did": "base past", "will": "base future", "can": "base can", "is": "-ing"}
 
 
 def asked(pick: Picker, verb: Verb, subject: Nominal) -> tuple[Phrase, Phrase]:
     """What stands before the subject of a question, and the verb behind it."""
     kinds = ("does", "will") if verb.lasting else ("does", "did", "did", "will")
-    kind = pick.one(kinds if verb.lasting or verb.momentary else (*kinds, "is"))
-    singular = subject.features.person == IL
+    return auxiliary(pick.one(kinds if verb.lasting or verb.momentary else (*kinds, "is")), verb, subject)
+
+
+def auxiliary(kind: str, verb: Verb, subject: Nominal) -> tuple[Phrase, Phrase]:
+    """Does, did, will or is as it stands before a subject, and the verb behind it."""
     plural = {"does": "do", "is": "are"}.get(kind, kind)
-    return (
-        aligned(f"{kind if singular else plural}/q", "est-ce/q que/q"),
-        verb_group(verb, FOLLOWING[kind], subject.features),
-    )
+    word = kind if subject.features.person == IL else plural
+    return aligned(f"{word}/q", "est-ce/q que/q"), verb_group(verb, FOLLOWING[kind], subject.features)
+
+
+def fronted(word: str, subject: Nominal, behind: Phrase) -> Phrase:
+    """A question whose first word, "is" or "can", is also the French verb behind the subject."""
+    whole = join(aligned(f"{word}/q", "est-ce/q que/q"), subject.phrase, behind)
+    return whole._replace(sure=(*whole.sure, (0, len(whole.french) - len(behind.french))))
 
 
 def question(pick: Picker, frame: Frame, opening: Phrase | None = None) -> Phrase:

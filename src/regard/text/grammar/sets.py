@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
 from itertools import islice
 from random import Random
 
 from regard.errors import UnknownNameError
+from regard.text.grammar.examples import shown
 from regard.text.grammar.heldout import ANY, SEEN, UNSEEN_PAIR, digest, held_out_adjective, held_out_pair
-from regard.text.grammar.it import IT_PATTERNS, Reason, it_clause
-from regard.text.grammar.lexicon import adjectives, nouns, verbs
-from regard.text.grammar.nominal import noun_phrase
-from regard.text.grammar.papers import european_economic_area
-from regard.text.grammar.patterns import OTHERS, STATEMENTS, draw, draw_name, ended, joined, met, written
-from regard.text.grammar.phrase import Phrase
+from regard.text.grammar.it import IT_PATTERNS
+from regard.text.grammar.patterns import OTHERS, SIMPLE_DRAWN, STATEMENTS, draw, draw_name, ended, joined, met, written
 from regard.text.grammar.picker import Picker, UnluckyError
 from regard.text.grammar.sentence import Combination, Sentence
 from regard.text.grammar.spelling import english_text
@@ -64,7 +60,7 @@ def unseen(random: Random) -> Iterator[Sentence]:
     """Sentences with a combination that training never has."""
     pair, anything = Picker(random, UNSEEN_PAIR), Picker(random, ANY)
     while True:
-        pick, names = (pair, IT_PATTERNS) if pair.chance(UNSEEN_IT_SHARE) else (anything, OTHERS)
+        pick, names = (pair, IT_PATTERNS) if pair.chance(UNSEEN_IT_SHARE) else (anything, (*OTHERS, *SIMPLE_DRAWN))
         pattern = pick.one(names)
         phrase = ended(draw(pick, pattern), pattern)
         if len(phrase.english) <= LONGEST and any(map(held_out, met(phrase))):
@@ -94,36 +90,7 @@ def long(random: Random) -> Iterator[Sentence]:
 
 
 def home(source: str) -> str:
-    """The one of train, valid and test that a sentence belongs to."""
-    if source in lecture_sources():
+    """The one of train, valid and test that a sentence belongs to; what is shown as an example is never trained on."""
+    if source in shown():
         return "test"
     return {0: "valid", 1: "test"}.get(digest(source) % 10, "train")
-
-
-@cache
-def lecture() -> tuple[Sentence, ...]:
-    """The sentences known from lectures on attention: both meanings of "it", twice, and words that change places.
-
-    They are never in "train".
-    """
-    street = it_examples("animal", "cross", "street", ("tired", "wide"), "past")
-    suitcase = it_examples("trophy", "fit in", "suitcase", ("big", "small"), "present")
-    pairs = [*(("it-cross", phrase) for phrase in street), *(("it-fit", phrase) for phrase in suitcase)]
-    pairs.append(("about", european_economic_area()))
-    return tuple(written(ended(phrase, pattern), pattern) for pattern, phrase in pairs)
-
-
-def it_examples(subject: str, verb: str, thing: str, said: tuple[str, str], tense: str) -> list[Phrase]:
-    """A sentence about its subject, and the same about its object."""
-    first, second = noun_phrase(nouns()[subject]), noun_phrase(nouns()[thing])
-    reasons = (
-        Reason("because", about_it, "too", adjectives()[word])
-        for word, about_it in zip(said, (True, False), strict=True)
-    )
-    return [it_clause(first, verbs()[verb], tense, True, second, reason) for reason in reasons]
-
-
-@cache
-def lecture_sources() -> frozenset[str]:
-    """The English of the lectures' sentences."""
-    return frozenset(sentence.source for sentence in lecture())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache, lru_cache
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from regard.text.grammar.english import Forms
 from regard.text.grammar.french import IL, ILS, JE, NOUS, VOUS
@@ -11,38 +11,42 @@ from regard.text.grammar.lexicon import Adjective, Verb, helper
 from regard.text.grammar.nominal import Features
 from regard.text.grammar.phrase import Phrase, Word, aligned, linked, marked
 
+Negation = Literal["", "n't", "not"]  # none, contracted, in full: the same in French
+
 
 class Tense(NamedTuple):
     """One tense in both languages. V is the letter of the verb, n of the negation; the rest is written as it links."""
 
     english: str
-    negated: str  # English with "not"; empty where it is never said
+    negated: str  # English with "not", in full; empty where it is never said
     helper: str  # the French verb that is conjugated, if it is not the verb itself; "perfect" for être or avoir
     form: str  # of what is conjugated
     letters: str = "V"  # of what is conjugated
 
 
 TENSES = {
-    "present": Tense("{third}/V", "{does}n't/n {base}/V", "", "present"),
-    "progressive": Tense("{is}/v {ing}/V", "{isnt}/nv {ing}/V", "", "present"),
-    "past": Tense("{past}/V", "didn't/n {base}/V", "perfect", "present", "vn"),
-    "perfect": Tense("{has}/P {participle}/V", "{has}n't/Pn {participle}/V", "perfect", "present", "P"),
-    "lasting": Tense("{past}/V", "didn't/n {base}/V", "", "imperfect"),
-    "past progressive": Tense("{was}/v {ing}/V", "{was}n't/nv {ing}/V", "", "imperfect"),
+    "present": Tense("{third}/V", "{does}/n not/N {base}/V", "", "present"),
+    "progressive": Tense("{is}/v {ing}/V", "{is}/v not/N {ing}/V", "", "present"),
+    "past": Tense("{past}/V", "did/nd not/N {base}/V", "perfect", "present", "vd"),
+    "perfect": Tense("{has}/P {participle}/V", "{has}/P not/N {participle}/V", "perfect", "present", "P"),
+    "lasting": Tense("{past}/V", "did/n not/N {base}/V", "", "imperfect"),
+    "past progressive": Tense("{was}/v {ing}/V", "{was}/v not/N {ing}/V", "", "imperfect"),
     "used": Tense("used/v to/v {base}/V", "", "", "imperfect"),
-    "future": Tense("will/v {base}/V", "won't/nv {base}/V", "", "future"),
-    "going": Tense("{is}/g going/G to/v {base}/V", "{isnt}/gn going/G to/v {base}/V", "aller", "present", "G"),
-    "can": Tense("can/H {base}/V", "can't/Hn {base}/V", "pouvoir", "present", "H"),
-    "could": Tense("could/H {base}/V", "couldn't/Hn {base}/V", "pouvoir", "imperfect", "H"),
-    "must": Tense("must/H {base}/V", "mustn't/Hn {base}/V", "devoir", "present", "H"),
-    "want": Tense("{wants}/H to/v {base}/V", "{does}n't/n want/H to/v {base}/V", "vouloir", "present", "H"),
-    "wanted": Tense("wanted/H to/v {base}/V", "didn't/n want/H to/v {base}/V", "vouloir", "imperfect", "H"),
-    # An order, and what follows the "does", "did", "will" or "is" of a question.
-    "base": Tense("{base}/V", "don't/n {base}/V", "", "present"),
+    "future": Tense("will/v {base}/V", "will/v not/N {base}/V", "", "future"),
+    "going": Tense("{is}/g going/G to/v {base}/V", "{is}/g not/N going/G to/v {base}/V", "aller", "present", "G"),
+    "can": Tense("can/H {base}/V", "can/H not/N {base}/V", "pouvoir", "present", "H"),
+    "could": Tense("could/H {base}/V", "could/H not/N {base}/V", "pouvoir", "imperfect", "H"),
+    "must": Tense("must/H {base}/V", "must/H not/N {base}/V", "devoir", "present", "H"),
+    "want": Tense("{wants}/H to/v {base}/V", "{does}/n not/N want/H to/v {base}/V", "vouloir", "present", "H"),
+    "wanted": Tense("wanted/H to/v {base}/V", "did/n not/N want/H to/v {base}/V", "vouloir", "imperfect", "H"),
+    # An order, and what follows the "does", "did", "will", "can" or "is" of a question.
+    "base": Tense("{base}/V", "do/n not/N {base}/V", "", "present"),
     "base past": Tense("{base}/V", "", "perfect", "present", "v"),
     "base future": Tense("{base}/V", "", "", "future"),
+    "base can": Tense("{base}/V", "", "pouvoir", "present", "v"),
     "-ing": Tense("{ing}/V", "", "", "present"),
 }
+CONTRACTED = {"will": "won't", "can": "can't"}  # the others take n't as they are
 # English adverb before the verb: the French one behind it, and whether it takes "ne".
 ADVERBS = {
     "often": ("souvent", False),
@@ -73,14 +77,13 @@ def clitic(features: Features) -> Clitic:
 class Around(NamedTuple):
     """What may stand around a verb."""
 
-    negative: bool = False
+    negation: Negation = ""
     adverb: str = ""
     clitic: Clitic | None = None
     agreed: tuple[str, bool] | None = None  # gender and number of an object that stands before: "la lettre qu'il a lue"
 
 
 PLAIN = Around()
-NEGATIVE = Around(negative=True)
 
 
 @lru_cache(maxsize=1 << 14)
@@ -88,6 +91,8 @@ def verb_group(verb: Verb, tense: str, subject: Features, around: Around = PLAIN
     """A verb with its auxiliaries, negation, adverb, object pronoun and particle."""
     if verb.lasting and tense == "past":
         tense = "lasting"
+    elif tense == "past" and verb.english.past == verb.english.base and subject.person != IL and not around.negation:
+        tense = "perfect"  # "they read" would be the present; "they have read" is the same in French
     return linked(
         english_words(verb, TENSES[tense], subject, around), french_words(verb, TENSES[tense], subject, around)
     )
@@ -95,13 +100,31 @@ def verb_group(verb: Verb, tense: str, subject: Features, around: Around = PLAIN
 
 def english_words(verb: Verb, tense: Tense, subject: Features, around: Around) -> list[Word]:
     """The English side of a verb group."""
-    found = marked((tense.negated if around.negative else tense.english).format_map(said(verb.english, subject)))
+    forms = said(verb.english, subject)
+    if around.negation:
+        found = negated(tense.negated.format_map(forms), around.negation)
+    else:
+        found = marked(tense.english.format_map(forms))
     if around.adverb:
         found.insert(len(found) - 1, (around.adverb, "Q"))
     found += [(word, "Z" if verb.french_particle else "v") for word in verb.particle.split()]
     if around.clitic:
         found.append((around.clitic.english, "O"))
     return found
+
+
+def negated(text: str, negation: Negation) -> list[Word]:
+    """English words with their letters, "not" among them in full, as they are said in full or contracted."""
+    found = marked(text)
+    place = found.index(("not", "N"))
+    word, letters = found[place - 1]
+    if negation == "n't" and word != "am":
+        one_word = CONTRACTED.get(word, word + "n't")
+    elif word == "can":
+        one_word = "cannot"
+    else:
+        return found
+    return [*found[: place - 1], (one_word, letters if "n" in letters else letters + "n"), *found[place + 1 :]]
 
 
 def said(verb: Forms, subject: Features) -> dict[str, str]:
@@ -115,7 +138,6 @@ def said(verb: Forms, subject: Features) -> dict[str, str]:
         "has": "has" if third else "have",
         "wants": "wants" if third else "want",
         "is": present,
-        "isnt": {"am": "am/v not"}.get(present, present + "n't"),
         "was": "was" if third or subject.person == JE else "were",
     }
 
@@ -130,8 +152,8 @@ def french_words(verb: Verb, tense: Tense, subject: Features, around: Around) ->
         before.append((around.clitic.french, "O"))
     if tense.helper not in ("", "perfect"):
         before, rest = [], before + rest
-    if around.negative:
-        before, rest = [("ne", "n"), *before], [("pas", "n"), *rest]
+    if around.negation:
+        before, rest = [("ne", "n"), *before], [("pas", "N"), *rest]
     if around.adverb:
         word, takes_ne = ADVERBS[around.adverb]
         before, rest = ([("ne", "q"), *before] if takes_ne else before), [(word, "Q"), *rest]
@@ -166,33 +188,39 @@ def participle(verb: Verb, subject: Features, around: Around) -> str:
 
 
 @lru_cache(maxsize=1 << 12)
-def passive(verb: Verb, subject: Features, negative: bool = False) -> Phrase:
+def passive(verb: Verb, subject: Features, negation: Negation = "") -> Phrase:
     """Was signed: a été signé."""
     was = "was" if subject.person == IL else "were"
-    english = f"{was}n't/bn {verb.english.participle}/V" if negative else f"{was}/b {verb.english.participle}/V"
     has = helper("avoir").present[subject.person]
     done = verb.french.participle.form(subject.gender, subject.plural)
-    return aligned(english, f"ne/n {has}/b pas/n été/b {done}/V" if negative else f"{has}/b été/b {done}/V")
+    if not negation:
+        return aligned(f"{was}/b {verb.english.participle}/V", f"{has}/b été/b {done}/V")
+    ours = negated(f"{was}/b not/N {verb.english.participle}/V", negation)
+    return linked(ours, marked(f"ne/n {has}/b pas/N été/b {done}/V"))
 
 
+# By tense: what English says of me, of one, of others, what follows, and the French form.
 BE = {
-    "present": ("is", "are", "present"),
-    "past": ("was", "were", "imperfect"),
-    "future": ("will/B be", "will/B be", "future"),
+    "present": ("am", "is", "are", "", "present"),
+    "past": ("was", "was", "were", "", "imperfect"),
+    "future": ("will", "will", "will", " be/B", "future"),
 }
 
 
 @cache
-def be(subject: Features, tense: str, negative: bool = False) -> Phrase:
-    """The verb "to be" for somebody or something that is not spoken to."""
-    singular, plural, form = BE[tense]
-    found = plural if subject.plural else singular
-    if negative:
-        found = "won't/Bn be" if tense == "future" else found + "n't"
-    french = getattr(helper("être"), form)[subject.person]
-    if not negative:
-        return aligned(f"{found}/B", f"{french}/B")
-    return aligned(f"{found}/Bn", f"ne/n {french}/B pas/n")
+def be(subject: Features, tense: str, negation: Negation = "") -> Phrase:
+    """The verb "to be"."""
+    *_, rest, form = BE[tense]
+    word, french = english_be(subject, tense), getattr(helper("être"), form)[subject.person]
+    if not negation:
+        return aligned(f"{word}/B{rest}", f"{french}/B")
+    return linked(negated(f"{word}/B not/N{rest}", negation), marked(f"ne/n {french}/B pas/N"))
+
+
+def english_be(subject: Features, tense: str) -> str:
+    """Am, is, are, was, were or will."""
+    me, one, others, *_ = BE[tense]
+    return me if subject.person == JE else one if subject.person == IL else others
 
 
 DEGREES = {"too": "trop", "very": "très", "so": "si", "enough": "assez"}
