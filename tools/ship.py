@@ -17,6 +17,7 @@ from safetensors.torch import load_file, save_file
 
 import regard
 from benchmarks.grammar_seeds import few
+from regard.cli import app
 from regard.text.grammar import sentences
 from regard.training.evaluate import evaluate, look_into, read_data
 from regard.training.evaluate.ablate import Ablation, Wanted, ablate_pronouns
@@ -64,12 +65,16 @@ def card(scores: dict[str, dict[str, float]], heads: Ablation, seeds: list[dict[
     lines = [f"| {line.name} | {' '.join(f'{site}:{head}' for site, head in line.heads) or '-'} | "
              f"{line.measured.agreement:.1f} | {line.measured.bleu:.2f} |" for line in heads.shown]  # fmt: skip
     table = [f"| {row['seed']}{' (ships)' if row['seed'] == seed else ''} | {row['bleu']:.2f} | {row['agreement']:.1f} | "
-             f"{len(row['wrong'])} | {' '.join(row['heads']) or '-'} | {row.get('without', float('nan')):.1f} | "
-             f"{row.get('cost', float('nan')):+.2f} |" for row in seeds]  # fmt: skip
+             f"{len(row['wrong'])} | {silenced(row)} |" for row in seeds]  # fmt: skip
     return TEMPLATE.format(
         rows="\n".join(rows), lines="\n".join(lines), seeds="\n".join(table), count=len(seeds),
         few=sum(map(few, seeds)), seed=seed, fresh=FRESH, sets=", ".join(SETS.values()),
     )  # fmt: skip
+
+
+def silenced(row: dict[str, Any]) -> str:
+    """The heads found in one seed, and what their silence did there."""
+    return f"{' '.join(row['heads'])} | {row['without']:.1f} | {row['cost']:+.2f}" if row["heads"] else "- | - | -"
 
 
 TEMPLATE = """# grammar: English to French, in a language whose truth is known
@@ -81,7 +86,8 @@ single precision. The text is made by rules of this project: there is no licence
 ## Scores
 
 Of these very weights, four beams, on sentences drawn for the first time after the choice below was made
-({sets}; `regard evaluate grammar grammar:test:2000:{fresh}`):
+({sets};
+`regard evaluate grammar grammar:test:2000:{fresh}`):
 
 | | test | unseen combinations | longer than any in training |
 | --- | ---: | ---: | ---: |
@@ -111,7 +117,7 @@ is spread over more heads than can be silenced without harm. The figures below a
 ## What it cannot do
 
 It knows some six hundred words of a made-up corner of English and nothing else: other words are cut into pieces and
-translated by sound. Sinusoidal positions do not carry it beyond the sixteen words of its training sentences (third
+translated piece by piece. Sinusoidal positions do not carry it beyond the sixteen words of its training sentences (third
 column). What its heads do is measured of this model; other seeds spread the same work otherwise.
 """
 
@@ -124,6 +130,7 @@ def main() -> None:
     place = PLACE / "grammar"
     copy(arguments.folder, place)
     run = json.loads((arguments.folder / "run.json").read_text(encoding="utf-8"))
+    app(["align", str(place), "grammar:valid:300", "--save"], standalone_mode=False)
     scores, heads = scored(str(place))
     kept = {"status": "finished", "regard": regard.__version__, "step": run["step"], "seconds": run["seconds"],
             "scores": scores, "heads": heads.to_dict() | {"alone": []}}  # fmt: skip

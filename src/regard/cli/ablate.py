@@ -28,7 +28,7 @@ FOUND_ON, SHOWN_ON = "grammar:valid:1200", "grammar:test:1500"
 def ablate(
     model: str = typer.Argument(..., metavar="MODEL", help="A folder, a model that ships (grammar), or a name on the hub."),
     data: list[str] = typer.Argument(
-        None, metavar="DATA", help=f"A file, two aligned ones, or grammar:NAME ({FOUND_ON})."
+        None, metavar="DATA", help=f"A file, two aligned ones, or grammar:NAME:COUNT:SEED ({FOUND_ON})."
     ),
     score: str | None = typer.Option(
         None, help="pronouns, or one that evaluate gives, such as bleu, nats_per_token or accuracy."

@@ -28,7 +28,7 @@ VALIDATION = "grammar:valid:300"  # chosen on for a set of the grammar
 def align(
     model: str = typer.Argument(..., metavar="MODEL", help="An encoder-decoder: a folder, a model that ships (grammar), or a name on the hub."),
     data: list[str] = typer.Argument(
-        None, metavar="DATA", help="A file of pairs, two aligned ones, or grammar:NAME; else standard input."
+        None, metavar="DATA", help="A file of pairs, two aligned ones, or grammar:NAME:COUNT:SEED; else standard input."
     ),
     gold: str | None = typer.Option(None, metavar="FILE", help="Links made by hand, to score against: 0-0 1-2 3?4."),
     dev: list[str] = typer.Option([], metavar="DATA", help="Pairs to choose on; twice for two files."),

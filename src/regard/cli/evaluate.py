@@ -40,8 +40,12 @@ MOST = 12  # labels whose confusion is shown
 
 
 def evaluate(
-    model: str = typer.Argument(..., metavar="MODEL", help="A folder, a model that ships (grammar), or a name on the hub."),
-    data: list[str] = typer.Argument(..., metavar="DATA", help="A file, two aligned ones, or grammar:NAME."),
+    model: str = typer.Argument(
+        ..., metavar="MODEL", help="A folder, a model that ships (grammar), or a name on the hub."
+    ),
+    data: list[str] = typer.Argument(
+        ..., metavar="DATA", help="A file, two aligned ones, or grammar:NAME:COUNT:SEED, where numbers may be left out."
+    ),
     against: str | None = typer.Option(None, metavar="OTHER", help="Another translator to compare with."),
     beams: int | None = typer.Option(
         None, help="How many texts to follow at once; 1 is greedy (4, or as the folder says)."
@@ -58,7 +62,8 @@ def evaluate(
 
     A translator is given pairs (a TSV, two files, any corpus that training reads, or grammar:unseen), a classifier
     texts with labels, a language model or one that fills in words plain text. On a set of the grammar, attention is
-    scored too: its word alignments, and which heads look at the noun that "it" stands for.
+    scored too: its word alignments, and which heads look at the noun that "it" stands for. A set that nobody has
+    looked at yet is one with a seed of your own: grammar:test:1000:7.
     """
     import json as notation
 

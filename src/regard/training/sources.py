@@ -16,7 +16,7 @@ SPAN = 1 << 64
 
 
 def grammar_rows(value: str) -> list[tuple[str, str]]:
-    """The pairs of "grammar:NAME" or "grammar:NAME:COUNT"."""
+    """The pairs of "grammar:NAME", "grammar:NAME:COUNT" or "grammar:NAME:COUNT:SEED"."""
     return [(one.source, one.target) for one in read_name(value).sentences()]
 
 

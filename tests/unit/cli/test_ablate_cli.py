@@ -95,3 +95,4 @@ def test_what_cannot_be_done_is_said(places: dict[str, str]) -> None:
     assert "both kinds of sentences" in refused(places["marian"], "grammar:valid:1")
     assert "tell il from elle" in refused(places["marian"], "grammar:valid:20")
     assert "grammar:valid" in refused(places["marian"], "grammar:valdi")
+    assert "count and seed" in refused(places["marian"], "grammar:valid:20", "--test", "grammar:test:20:seven")

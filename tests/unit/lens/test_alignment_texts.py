@@ -88,6 +88,7 @@ def test_grammar_sets_bring_their_links() -> None:
     assert found.gold == [Gold(one.sure, one.possible) for one in sentences]
     assert found.words(found.sources[0]) == sentences[0].source_words
     assert read_bitext(["grammar:test:2"]).sources == [one.source for one in sentences[:2]]
+    assert read_bitext(["grammar:test:2:7"]).sources == [one.source for one in grammar.sentences("test", 2, seed=7)]
     assert read_bitext(["grammar:test:2"], words="space").gold == []  # they count other words
 
 

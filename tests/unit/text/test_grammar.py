@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from functools import cache
+from itertools import pairwise
 
 import pytest
 import sacrebleu
 
-from regard.errors import UnknownNameError
+from regard.errors import InputError, UnknownNameError
 from regard.text import grammar
 from regard.text.grammar import Sentence, agreement, held_out_adjective, held_out_pair, sentences, words
 from regard.text.grammar.frames import it_frame
@@ -17,8 +18,13 @@ from regard.text.grammar.french import conjugated
 from regard.text.grammar.heldout import SEEN
 from regard.text.grammar.it import IT_PATTERNS
 from regard.text.grammar.lexicon import adjectives, nouns, verbs
-from regard.text.grammar.sets import LONGEST
+from regard.text.grammar.naming import Named, read_name
+from regard.text.grammar.nominal import PRONOUNS
+from regard.text.grammar.patterns import SIMPLE, SIMPLE_QUESTIONS
+from regard.text.grammar.sets import LONGEST, home
+from regard.text.grammar.simple import FEWEST, MOST
 from regard.text.grammar.spelling import ASPIRATED, french_text, spelled
+from regard.text.grammar.verbal import BE, TENSES, Around, Negation, be, negated, passive, verb_group
 
 VOWEL = "[aeiouyàâéèêîôœ]"
 MUTE = rf"(?:{VOWEL}|h(?!{'|'.join(stem[1:] for stem in ASPIRATED)}))"
@@ -72,6 +78,58 @@ def test_lengths() -> None:
     assert max(lengths) <= LONGEST < min(len(sentence.source_words) for sentence in drawn("long"))
 
 
+@pytest.mark.parametrize("name", ["train", "valid", "test"])
+def test_a_fifth_is_simple_sentences_of_three_to_eight_words(name: str) -> None:
+    simple = [one for one in drawn(name) if one.pattern in (*SIMPLE, *SIMPLE_QUESTIONS)]
+    assert 0.18 <= len(simple) / len(drawn(name)) <= 0.25
+    lengths = {len(one.source_words) - 1 for one in simple}  # the mark is no word here
+    assert lengths == set(range(FEWEST, MOST + 1)) == set(range(3, 9))
+
+
+def test_negations_are_contracted_and_in_full() -> None:
+    said = Counter(word.lower() for sentence in drawn("train") for word in sentence.source_words)
+    in_full = said["not"] + said["cannot"]
+    contracted = sum(count for word, count in said.items() if word.endswith("n't"))
+    assert 0.3 < in_full / (in_full + contracted) < 0.37
+    before = {first.lower() for one in drawn("train") for first, word in pairwise(one.source_words) if word == "not"}
+    auxiliaries = "do", "does", "did", "is", "are", "was", "were", "am", "has", "have", "will", "could", "must"
+    assert before == set(auxiliaries)
+
+
+def test_a_negation_in_full_has_the_same_french() -> None:
+    somebody = [features for _, features in PRONOUNS.values()]
+    tenses = [name for name, tense in TENSES.items() if tense.negated]
+    for who in somebody:
+        both = [[verb_group(verbs()["hide"], tense, who, Around(how)) for tense in tenses] for how in ("n't", "not")]
+        both[0] += [be(who, tense, "n't") for tense in BE] + [passive(verbs()["sign"], who, "n't")]
+        both[1] += [be(who, tense, "not") for tense in BE] + [passive(verbs()["sign"], who, "not")]
+        for contracted, full in zip(*both, strict=True):
+            assert contracted.french == full.french
+            assert {"ne", "pas"} <= set(full.french)
+            assert contracted == full if full.english[0] == "am" else contracted.english != full.english
+
+
+@pytest.mark.parametrize(
+    ("text", "negation", "words"),
+    [
+        ("did/nd not/N cross/V", "n't", [("didn't", "nd"), ("cross", "V")]),
+        ("did/nd not/N cross/V", "not", [("did", "nd"), ("not", "N"), ("cross", "V")]),
+        ("will/B not/N be/B", "n't", [("won't", "Bn"), ("be", "B")]),
+        ("can/H not/N", "n't", [("can't", "Hn")]),
+        ("can/H not/N", "not", [("cannot", "Hn")]),
+        ("am/B not/N", "n't", [("am", "B"), ("not", "N")]),
+    ],
+)
+def test_contractions(text: str, negation: Negation, words: list[tuple[str, str]]) -> None:
+    assert negated(text, negation) == words
+
+
+def test_a_past_that_looks_like_the_present_is_never_said() -> None:
+    plural = [one for one in drawn("train") if re.match(r"(?:The \w+s|They|We|You|I) read\b", one.source)]
+    assert plural
+    assert all(re.search(r"\b(?:lis|lisons|lisez|lisent)\b", one.target) for one in plural)
+
+
 def test_words() -> None:
     assert words("L'animal n'a pas dit qu'il dort aujourd'hui.") == (
         "L'", "animal", "n'", "a", "pas", "dit", "qu'", "il", "dort", "aujourd'hui", ".",
@@ -80,6 +138,20 @@ def test_words() -> None:
         "Didn't", "the", "teacher's", "dog", ",", "you", "know", "?",
     )  # fmt: skip
     assert words("Est-ce qu’il puisqu'elle") == ("Est-ce", "qu’", "il", "puisqu'", "elle")
+
+
+def test_a_name_may_have_a_count_and_a_seed() -> None:
+    assert read_name("grammar:test") == Named("test", None, 0)
+    assert read_name(["grammar:test:30"]) == Named("test", 30, 0)
+    assert read_name("grammar:test:30:7").sentences() == sentences("test", 30, seed=7) != sentences("test", 30)
+    assert read_name("grammar:test:30:7").sentences(4) == sentences("test", 4, seed=7)
+
+
+@pytest.mark.parametrize("numbers", ["", "0", "5:", "5:x", "5:1:2", "-1", "5:-1", ":7", "1" * 5000])
+def test_a_name_with_wrong_numbers_is_refused(numbers: str) -> None:
+    with pytest.raises(InputError, match="by name, count and seed") as caught:
+        read_name(f"grammar:test:{numbers}")
+    assert "grammar:test:1000:7" in str(caught.value)
 
 
 def test_no_sentence_is_in_two_sets_or_twice_in_one() -> None:
@@ -157,6 +229,26 @@ def test_links_of_the_lectures_sentence() -> None:
     assert sure >= {("The", "L'"), ("animal", "animal"), ("cross", "traversé"), ("the", "la"), ("it", "il")}
     loose = {(ours[i], theirs[j]) for i, j in sentence.possible - sentence.sure}
     assert loose == {("didn't", "n'"), ("didn't", "a"), ("didn't", "pas"), ("cross", "a"), ("because", "qu'")}
+
+
+def links(sentence: Sentence) -> tuple[set[tuple[str, str]], set[tuple[str, str]]]:
+    """Sure links, and those that are only possible, as words."""
+    ours, theirs = sentence.source_words, sentence.target_words
+    loose = sentence.possible - sentence.sure
+    return {(ours[i], theirs[j]) for i, j in sentence.sure}, {(ours[i], theirs[j]) for i, j in loose}
+
+
+def test_links_of_a_negation_in_full_and_of_questions() -> None:
+    shown = {sentence.source: links(sentence) for sentence in grammar.examples()}
+    sure, loose = shown["The dog did not eat the apple."]
+    assert {("not", "pas"), ("eat", "mangé")} <= sure
+    assert loose == {("did", "n'"), ("did", "a"), ("did", "pas"), ("not", "n'"), ("eat", "a")}
+    sure, loose = shown["Is the dog tired?"]
+    assert {("Is", "est"), ("tired", "fatigué")} <= sure
+    assert loose == {("Is", "Est-ce"), ("Is", "que")}
+    assert shown["The cat cannot sleep."][0] >= {("cannot", "peut"), ("sleep", "dormir")}
+    sure, _ = shown["The pizza came out of the oven and it tasted good."]
+    assert {("out", "du"), ("of", "du"), ("the", "du"), ("it", "elle"), ("tasted", "était")} <= sure
 
 
 def test_pronouns_point_at_what_they_say() -> None:
@@ -267,9 +359,14 @@ def test_the_lectures_sentences() -> None:
             "L'accord sur la zone économique européenne a été signé en août.",
         ),
     ]
-    assert not any(map(held_out, grammar.lecture()))
-    trained = {sentence.source for sentence in drawn("train")}
-    assert trained.isdisjoint(sentence.source for sentence in grammar.lecture())
+
+
+def test_what_is_shown_is_never_trained_on() -> None:
+    assert grammar.examples()[: len(grammar.lecture())] == grammar.lecture()
+    assert not any(map(held_out, grammar.examples()))
+    assert {home(sentence.source) for sentence in grammar.examples()} == {"test"}
+    known = {sentence.source for name in ("train", "valid") for sentence in drawn(name)}
+    assert known.isdisjoint(sentence.source for sentence in grammar.examples())
 
 
 def test_words_change_places_in_training_too() -> None:

@@ -355,9 +355,9 @@ def test_a_test_set_that_is_not_there_is_missed_before_training(tmp_path: Path) 
 
 
 def test_sets_of_the_built_in_language_may_be_counted_wherever_they_are_named(tmp_path: Path) -> None:
-    sets = {"data.valid": ["grammar:valid:8"], "data.test": {"unseen": "grammar:unseen:5"}}
-    outcome = go("grammar:train:60", tmp_path / "model", TINY, sets, {"training.steps": 2})
-    assert outcome.scores.keys() == {"valid", "unseen"}
+    sets = {"data.valid": ["grammar:valid:8"], "data.test": {"unseen": "grammar:unseen:5", "fresh": "grammar:test:5:7"}}
+    outcome = go("grammar:train:60:1", tmp_path / "model", TINY, sets, {"training.steps": 2})
+    assert outcome.scores.keys() == {"valid", "unseen", "fresh"}
 
 
 def test_a_score_that_the_task_does_not_have_is_refused_before_training(tmp_path: Path) -> None:

@@ -132,7 +132,7 @@ def test_perfect_translations_of_the_grammar_beat_the_dictionary() -> None:
     assert found.baselines["bleu"] == scores.bleu(plain, [one.target for one in sentences]).value < 90
     assert found.baselines["pronoun_agreement"] < 100
     dictionary = Oracle({one.source: text for one, text in zip(sentences, plain, strict=True)})
-    literal = evaluate(dictionary, read_data("grammar:unseen", limit=60))
+    literal = evaluate(dictionary, read_data("grammar:unseen:60:0"))
     assert {score.name: score.value for score in literal.scores} == literal.baselines == found.baselines
 
 
@@ -301,6 +301,7 @@ def test_what_the_folder_knows(tmp_path: Path) -> None:
     ("model", "files", "options", "message"),
     [
         ("marian", ["grammar:unsen"], {}, "did you mean 'grammar:unseen'"),
+        ("marian", ["grammar:test:many"], {}, "by name, count and seed"),
         ("marian", ["grammar:test", "b.fr"], {}, "a grammar set has both sides already"),
         ("marian", [], {}, "a source is one file, or two"),
         ("marian", ["nowhere.tsv"], {}, r"there is no file .*nowhere\.tsv"),

@@ -52,7 +52,7 @@ class Bitext:
 def read_bitext(
     files: Sequence[str], gold: str | None = None, words: str | None = None, limit: int | None = None
 ) -> Bitext:
-    """One file of pairs of any format, two aligned ones, or grammar:NAME, whose links are known.
+    """One file of pairs of any format, two aligned ones, or grammar:NAME:COUNT:SEED, whose links are known.
 
     Every row counts, so that line n of what is made of them belongs to line n here; `words` is a name of SPLITS.
     """
@@ -73,7 +73,7 @@ def as_bitext(name: str, pairs: Iterable[Texts], words: str | None = None) -> Bi
 
 
 def grammar_bitext(files: Sequence[str], limit: int | None = None) -> Bitext:
-    """A set of the built-in grammar, or as many sentences of it as "grammar:test:100" says."""
+    """A set of the built-in grammar, or as many sentences of it, by such a seed, as "grammar:test:100:7" says."""
     sentences = grammar.read_name(files).sentences(limit)
     return Bitext(
         files[0], [one.source for one in sentences], [one.target for one in sentences], grammar.words,

@@ -43,8 +43,8 @@ class Sentence:
     word with its translation, a determiner, preposition or pronoun with its own counterpart. `possible` holds these
     and, besides, words that correspond only jointly: both halves of "ne ... pas" with the word that carries "n't" or
     the "did" of "did not", whose "not" is surely "pas"; the auxiliary of a passé composé with the English verb, "did"
-    with "est-ce que", the "que" of "parce que" with "because". So `sure` is a subset of `possible`, as alignment error rates expect. A word without any counterpart,
-    such as the "on" of "on Monday", has no link.
+    with "est-ce que", the "que" of "parce que" with "because". So `sure` is a subset of `possible`, as alignment
+    error rates expect. A word without any counterpart, such as the "on" of "on Monday", has no link.
     """
 
     source: str
