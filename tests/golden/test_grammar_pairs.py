@@ -19,6 +19,7 @@ from regard.text.grammar.patterns import drawn_once, ended, written
 from regard.text.grammar.picker import Names, Picker, UnluckyError
 
 HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
 DRAWS = 100_000  # several times what the rarest example needs
 
 
@@ -78,3 +79,11 @@ def test_examples_are_sentences_that_training_could_draw(example: Sentence) -> N
             assert found.combinations == example.combinations
             return
     pytest.fail(f"the pattern {example.pattern} never says it")
+
+
+def test_documentation_shows_the_grammar_model_with_examples_only() -> None:
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    lines = [line for page in pages for line in page.read_text("utf-8").splitlines() if "grammar" in line]
+    quoted = {text for line in lines for text in re.findall(r'"([A-Z][^"]*[.?])"', line)}
+    assert quoted
+    assert quoted <= {example.source for example in examples()}

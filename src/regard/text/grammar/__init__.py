@@ -5,12 +5,12 @@ to each other in `english`, `french` and `spelling`, and how sentences are made 
 """
 
 from regard.text.grammar.dictionary import lemmas, word_for_word
-from regard.text.grammar.examples import examples, lecture
 from regard.text.grammar.heldout import held_out_adjective, held_out_pair
 from regard.text.grammar.naming import Named, is_grammar, read_name
 from regard.text.grammar.patterns import PATTERNS
 from regard.text.grammar.sentence import Pronoun, Sentence, agreement, words
 from regard.text.grammar.sets import SETS, sentences
+from regard.text.grammar.showcase import examples, lecture
 
 __all__ = [
     "PATTERNS",

@@ -38,7 +38,7 @@ def frame(entry: Mapping[str, Any]) -> Frame:
 
 @cache
 def frames(name: str) -> tuple[Frame, ...]:
-    """The frames of one list: "does", "alone" or "decides"."""
+    """The frames of one list: "does", "alone", "simply" or "decides"."""
     return tuple(frame(entry) for entry in table("frames")[name])
 
 

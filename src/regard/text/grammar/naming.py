@@ -45,12 +45,12 @@ def read_name(files: str | Sequence[str]) -> Named:
     name = names[0].removeprefix(PREFIX).partition(":")[0]
     if name not in SETS:
         raise UnknownNameError("grammar set", PREFIX + name, [PREFIX + known for known in SETS])
-    found = NUMBERS.fullmatch(names[0].removeprefix(PREFIX + name))
-    if found is None:
+    match = NUMBERS.fullmatch(names[0].removeprefix(PREFIX + name))
+    if match is None:
         raise InputError(
             "a set is asked for by name, count and seed",
             found=names[0],
             do=f"{PREFIX}{name}:1000, or {PREFIX}{name}:1000:7 for other sentences of the same kind",
         )
-    count, seed = found.groups()
+    count, seed = match.groups()
     return Named(name, int(count) if count else None, int(seed or 0))

@@ -7,12 +7,12 @@ from itertools import islice
 from random import Random
 
 from regard.errors import UnknownNameError
-from regard.text.grammar.examples import shown
 from regard.text.grammar.heldout import ANY, SEEN, UNSEEN_PAIR, digest, held_out_adjective, held_out_pair
 from regard.text.grammar.it import IT_PATTERNS
-from regard.text.grammar.patterns import OTHERS, SIMPLE_DRAWN, STATEMENTS, draw, draw_name, ended, joined, met, written
+from regard.text.grammar.patterns import OTHERS, SIMPLE_NAMES, STATEMENTS, draw, draw_name, ended, joined, met, written
 from regard.text.grammar.picker import Picker, UnluckyError
 from regard.text.grammar.sentence import Combination, Sentence
+from regard.text.grammar.showcase import example_sources
 from regard.text.grammar.spelling import english_text
 
 COUNTS = {"train": 40_000, "valid": 500, "test": 1_000, "unseen": 1_000, "long": 500}
@@ -60,7 +60,7 @@ def unseen(random: Random) -> Iterator[Sentence]:
     """Sentences with a combination that training never has."""
     pair, anything = Picker(random, UNSEEN_PAIR), Picker(random, ANY)
     while True:
-        pick, names = (pair, IT_PATTERNS) if pair.chance(UNSEEN_IT_SHARE) else (anything, (*OTHERS, *SIMPLE_DRAWN))
+        pick, names = (pair, IT_PATTERNS) if pair.chance(UNSEEN_IT_SHARE) else (anything, (*OTHERS, *SIMPLE_NAMES))
         pattern = pick.one(names)
         phrase = ended(draw(pick, pattern), pattern)
         if len(phrase.english) <= LONGEST and any(map(held_out, met(phrase))):
@@ -91,6 +91,6 @@ def long(random: Random) -> Iterator[Sentence]:
 
 def home(source: str) -> str:
     """The one of train, valid and test that a sentence belongs to; what is shown as an example is never trained on."""
-    if source in shown():
+    if source in example_sources():
         return "test"
     return {0: "valid", 1: "test"}.get(digest(source) % 10, "train")

@@ -59,7 +59,7 @@ def short(draw: Draw) -> Draw:
     return within
 
 
-def thing(pick: Picker, names: Names, determiners: Names, plural: float = 0.25) -> Nominal:
+def short_nominal(pick: Picker, names: Names, determiners: Names, plural: float = 0.25) -> Nominal:
     """A noun phrase with an adjective now and then."""
     noun, determiner = pick.noun(names), pick.one(determiners)
     if noun.mass and determiner in ("a", *PLURAL_ONLY):
@@ -70,10 +70,12 @@ def thing(pick: Picker, names: Names, determiners: Names, plural: float = 0.25) 
 
 def somebody(pick: Picker, names: Names, pronouns: Names = PRONOUNS) -> Nominal:
     """Who does it: of persons often only a pronoun."""
-    return pronoun(pick.one(pronouns)) if names == ("person",) and pick.chance(0.45) else thing(pick, names, SUBJECTS)
+    if names == ("person",) and pick.chance(0.45):
+        return pronoun(pick.one(pronouns))
+    return short_nominal(pick, names, SUBJECTS)
 
 
-def tense(pick: Picker, verb: Verb) -> str:
+def draw_tense(pick: Picker, verb: Verb) -> str:
     """A tense in which the verb is said."""
     return pick.one(LASTING_TENSES if verb.lasting else TENSES if verb.momentary else ENDURING_TENSES)
 
@@ -83,7 +85,7 @@ def alone(pick: Picker) -> Phrase:
     """The cat sleeps."""
     frame = pick.one(frames("simply"))
     subject, verb = somebody(pick, frame.subjects), pick.one(frame.verbs)
-    return join(subject.phrase, verb_group(verb, tense(pick, verb), subject.features, Around(pick.negation(0.25))))
+    return join(subject.phrase, verb_group(verb, draw_tense(pick, verb), subject.features, Around(pick.negation(0.25))))
 
 
 @short
@@ -91,8 +93,8 @@ def does(pick: Picker) -> Phrase:
     """The dog eats an apple; it doesn't eat the apple, since after a negation French would have another article."""
     frame = pick.one(frames("does"))
     subject, verb, negation = somebody(pick, frame.subjects), pick.one(frame.verbs), pick.negation(0.25)
-    group = verb_group(verb, tense(pick, verb), subject.features, Around(negation))
-    return join(subject.phrase, group, thing(pick, frame.objects, KNOWN if negation else OBJECTS).phrase)
+    group = verb_group(verb, draw_tense(pick, verb), subject.features, Around(negation))
+    return join(subject.phrase, group, short_nominal(pick, frame.objects, KNOWN if negation else OBJECTS).phrase)
 
 
 @short
@@ -100,20 +102,20 @@ def has(pick: Picker) -> Phrase:
     """I have a dog."""
     subject = somebody(pick, ("person",))
     group = verb_group(verbs()["have"], pick.one(("present", "present", "past", "future")), subject.features)
-    return join(subject.phrase, group, thing(pick, (*OWNED, *RELATIVES), COUNTED).phrase)
+    return join(subject.phrase, group, short_nominal(pick, (*OWNED, *RELATIVES), COUNTED).phrase)
 
 
-def like_what(pick: Picker, pronouns: Names) -> tuple[Nominal, Adjective]:
+def subject_and_adjective(pick: Picker, pronouns: Names) -> tuple[Nominal, Adjective]:
     """Somebody or something, and what can be said of it."""
     if pick.chance(0.4):
-        told = pick.until(describing("person"), lambda each: not each.attributive)
-        return pronoun(pick.one(pronouns)), told
+        adjective = pick.until(describing("person"), lambda each: not each.attributive)
+        return pronoun(pick.one(pronouns)), adjective
     noun, subject = bare(pick, DESCRIBED, KNOWN_SUBJECTS)
     adjective = quality(pick, noun)
     return subject._replace(phrase=subject.phrase._replace(said=((adjective.lemma, noun.lemma),))), adjective
 
 
-def told(pick: Picker, adjective: Adjective, features: Features) -> Phrase:
+def quality_phrase(pick: Picker, adjective: Adjective, features: Features) -> Phrase:
     """An adjective after "to be", now and then with its degree."""
     plain = adjective.absolute or adjective.kind in COLOURS or not pick.chance(0.3)
     return predicate(adjective, features, "" if plain else pick.one(("very", "too", "so")))
@@ -122,18 +124,18 @@ def told(pick: Picker, adjective: Adjective, features: Features) -> Phrase:
 @short
 def is_like(pick: Picker) -> Phrase:
     """The house is big."""
-    subject, adjective = like_what(pick, PRONOUNS)
+    subject, adjective = subject_and_adjective(pick, PRONOUNS)
     copula = be(subject.features, pick.one(IS_TENSES), pick.negation(0.25))
-    return join(subject.phrase, copula, told(pick, adjective, subject.features))
+    return join(subject.phrase, copula, quality_phrase(pick, adjective, subject.features))
 
 
 @short
 def is_question(pick: Picker) -> Phrase:
     """Is the dog tired?"""
-    subject, adjective = like_what(pick, ASKED_PRONOUNS)
+    subject, adjective = subject_and_adjective(pick, ASKED_PRONOUNS)
     when = pick.one(("present", "present", "past"))
     french = Phrase((), be(subject.features, when).french)
-    behind = join(french, told(pick, adjective, subject.features))
+    behind = join(french, quality_phrase(pick, adjective, subject.features))
     return fronted(english_be(subject.features, when), subject, behind)
 
 
@@ -143,7 +145,7 @@ def is_somewhere(pick: Picker) -> Phrase:
     subject = somebody(pick, pick.one((("person",), ("animal",), ("object",))))
     how, names = pick.one(SOMEWHERE)
     copula = be(subject.features, pick.one(IS_TENSES), pick.negation(0.2))
-    return join(subject.phrase, copula, how, thing(pick, names, PLACES, plural=0.0).phrase)
+    return join(subject.phrase, copula, how, short_nominal(pick, names, PLACES, plural=0.0).phrase)
 
 
 @short
@@ -156,4 +158,4 @@ def question(pick: Picker) -> Phrase:
     else:
         before, behind = asked(pick, verb, subject)
         whole = join(before, subject.phrase, behind)
-    return join(whole, thing(pick, frame.objects, OBJECTS).phrase) if frame.objects else whole
+    return join(whole, short_nominal(pick, frame.objects, OBJECTS).phrase) if frame.objects else whole

@@ -115,16 +115,16 @@ def english_words(verb: Verb, tense: Tense, subject: Features, around: Around) -
 
 def negated(text: str, negation: Negation) -> list[Word]:
     """English words with their letters, "not" among them in full, as they are said in full or contracted."""
-    found = marked(text)
-    place = found.index(("not", "N"))
-    word, letters = found[place - 1]
+    parts = marked(text)
+    place = parts.index(("not", "N"))
+    word, letters = parts[place - 1]
     if negation == "n't" and word != "am":
         one_word = CONTRACTED.get(word, word + "n't")
     elif word == "can":
         one_word = "cannot"
     else:
-        return found
-    return [*found[: place - 1], (one_word, letters if "n" in letters else letters + "n"), *found[place + 1 :]]
+        return parts
+    return [*parts[: place - 1], (one_word, letters if "n" in letters else letters + "n"), *parts[place + 1 :]]
 
 
 def said(verb: Forms, subject: Features) -> dict[str, str]:

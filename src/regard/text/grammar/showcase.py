@@ -15,7 +15,7 @@ from regard.text.grammar.questions import WORDS, auxiliary, fronted
 from regard.text.grammar.sentence import Sentence
 from regard.text.grammar.verbal import Around, Negation, be, predicate, verb_group
 
-Shown = tuple[str, Phrase]  # the pattern, and a sentence of it without its mark
+Draft = tuple[str, Phrase]  # the pattern, and a sentence of it without its mark
 
 
 @cache
@@ -37,22 +37,22 @@ def examples() -> tuple[Sentence, ...]:
 
 
 @cache
-def shown() -> frozenset[str]:
+def example_sources() -> frozenset[str]:
     """The English of all of them."""
     return frozenset(sentence.source for sentence in examples())
 
 
-def finished(pairs: list[Shown]) -> tuple[Sentence, ...]:
+def finished(pairs: list[Draft]) -> tuple[Sentence, ...]:
     """Sentences with their marks."""
     return tuple(written(ended(phrase, pattern), pattern) for pattern, phrase in pairs)
 
 
-def street(negation: Negation) -> list[Shown]:
+def street(negation: Negation) -> list[Draft]:
     """What the animal did not cross."""
     return [("it-cross", one) for one in both("animal", "cross", "street", ("tired", "wide"), ("past", negation))]
 
 
-def suitcase(negation: Negation) -> list[Shown]:
+def suitcase(negation: Negation) -> list[Draft]:
     """What the trophy does not fit in."""
     return [("it-fit", one) for one in both("trophy", "fit in", "suitcase", ("big", "small"), ("present", negation))]
 
@@ -67,13 +67,13 @@ def both(subject: str, verb: str, thing: str, said: tuple[str, str], how: tuple[
     return [it_clause(first, verbs()[verb], *how, second, reason) for reason in reasons]
 
 
-def pizza() -> Shown:
+def pizza() -> Draft:
     """What came out of the oven."""
     came, good = verbs()["come out of"], Reason("and", True, "", adjectives()["good"], tastes=True)
     return "it-bake", it_clause(noun("pizza"), came, "past", "", noun("oven"), good)
 
 
-def statements() -> list[Shown]:
+def statements() -> list[Draft]:
     """What somebody does, and what something is like."""
     garden = join(IN, noun("garden").phrase)
     return [
@@ -92,7 +92,7 @@ def statements() -> list[Shown]:
     ]
 
 
-def asked_and_denied() -> list[Shown]:
+def asked_and_denied() -> list[Draft]:
     """Negations in both forms, and questions."""
     apple, door = noun("apple"), noun("door")
     return [
