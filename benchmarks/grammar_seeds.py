@@ -90,7 +90,9 @@ def table(rows: list[Row]) -> Table:
     names = ("seed", "BLEU", "agreement", "examples wrong", "heads", "agreement without", "BLEU lost", "random heads")
     view = Table(*names, title="grammar, validation sentences")
     for row in rows:
-        heads = [" ".join(row["heads"]) or "none", f"{row['without']:.1f}", f"{row['cost']:+.2f}"] if row["heads"] else []
+        heads = (
+            [" ".join(row["heads"]) or "none", f"{row['without']:.1f}", f"{row['cost']:+.2f}"] if row["heads"] else []
+        )
         random = " ".join(f"{one:.1f}" for one in row.get("random", ()))
         scores = [f"{row['bleu']:.2f}", f"{row['agreement']:.1f}", str(len(row["wrong"]))]
         view.add_row(str(row["seed"]), *scores, *(heads or ["none", "", ""]), random)

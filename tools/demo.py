@@ -33,7 +33,9 @@ def main() -> None:
     status = run("train", "grammar-tiny", "--out", str(MODEL), *sys.argv[1:])
     if status:  # interrupted: what it has learned is saved, and `make demo` goes on
         sys.exit(status)
-    console.print(Rule("regard translate: the lectures' sentences, by the model trained here and by the one that ships"))
+    console.print(
+        Rule("regard translate: the lectures' sentences, by the model trained here and by the one that ships")
+    )
     console.print(lectures())
     console.print(Rule("regard look grammar: the model that ships, the same on every machine"))
     run("look", SHIPPED, SENTENCE, "--token", "il")
@@ -58,7 +60,9 @@ def lectures() -> Table:
         table.add_row(sentence.source, "", "")
         for name, outputs in said.items():
             output = outputs[place]
-            table.add_row(f"  {output}", name, "right" if output == sentence.target else f"should be: {sentence.target}")
+            table.add_row(
+                f"  {output}", name, "right" if output == sentence.target else f"should be: {sentence.target}"
+            )
     return table
 
 

@@ -24,7 +24,11 @@ from regard.training.evaluate.ablate import Ablation, Wanted, ablate_pronouns
 
 PLACE = Path(regard.__file__).parent / "pretrained"
 FRESH = 20261116  # a seed of the sets from which nothing was drawn before the choice was made
-SETS = {"test": f"grammar:test:2000:{FRESH}", "unseen": f"grammar:unseen:1000:{FRESH}", "long": f"grammar:long:500:{FRESH}"}
+SETS = {
+    "test": f"grammar:test:2000:{FRESH}",
+    "unseen": f"grammar:unseen:1000:{FRESH}",
+    "long": f"grammar:long:500:{FRESH}",
+}
 COPIED = ("config.json", "tokenizer.json", "recipe.toml")
 STEPS_LOGGED = 40
 
@@ -64,7 +68,7 @@ def card(scores: dict[str, dict[str, float]], heads: Ablation, seeds: list[dict[
             for key, label in names.items()]  # fmt: skip
     lines = [f"| {line.name} | {' '.join(f'{site}:{head}' for site, head in line.heads) or '-'} | "
              f"{line.measured.agreement:.1f} | {line.measured.bleu:.2f} |" for line in heads.shown]  # fmt: skip
-    table = [f"| {row['seed']}{' (ships)' if row['seed'] == seed else ''} | {row['bleu']:.2f} | {row['agreement']:.1f} | "
+    table = [f"| {row['seed']}{' (ships)' * (row['seed'] == seed)} | {row['bleu']:.2f} | {row['agreement']:.1f} | "
              f"{len(row['wrong'])} | {silenced(row)} |" for row in seeds]  # fmt: skip
     return TEMPLATE.format(
         rows="\n".join(rows), lines="\n".join(lines), seeds="\n".join(table), count=len(seeds),
@@ -117,8 +121,8 @@ is spread over more heads than can be silenced without harm. The figures below a
 ## What it cannot do
 
 It knows some six hundred words of a made-up corner of English and nothing else: other words are cut into pieces and
-translated piece by piece. Sinusoidal positions do not carry it beyond the sixteen words of its training sentences (third
-column). What its heads do is measured of this model; other seeds spread the same work otherwise.
+translated piece by piece. Sinusoidal positions do not carry it beyond the sixteen words of its training sentences
+(third column). What its heads do is measured of this model; other seeds spread the same work otherwise.
 """
 
 

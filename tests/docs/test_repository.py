@@ -43,9 +43,19 @@ def shown_commands() -> list[tuple[str, str]]:
     return [(entry.partition("\n")[0], entry.partition("\n")[2]) for block in pairs for entry in block]
 
 
-@pytest.mark.parametrize(("command", "shown"), [pair for pair in shown_commands() if pair[0].startswith("regard ")])
-def test_the_readme_shows_what_really_comes_out(command: str, shown: str) -> None:
-    result = CliRunner().invoke(app, shlex.split(command)[1:])
+def verbs_shown() -> list[tuple[str, str, str]]:
+    """Of those: what is piped in, the command, and its output."""
+    found = []
+    for line, shown in shown_commands():
+        said, _, command = line.rpartition(" | ")
+        text = f"{shlex.split(said)[1]}\n" if said.startswith("echo ") else ""
+        found += [(text, command, shown)] if command.startswith("regard ") else []
+    return found
+
+
+@pytest.mark.parametrize(("text", "command", "shown"), verbs_shown())
+def test_the_readme_shows_what_really_comes_out(text: str, command: str, shown: str) -> None:
+    result = CliRunner().invoke(app, shlex.split(command)[1:], input=text)
     printed = [line.rstrip() for line in result.stdout.splitlines()]
     for line in shown.splitlines():
         if line.strip() not in ("", "..."):
@@ -53,7 +63,7 @@ def test_the_readme_shows_what_really_comes_out(command: str, shown: str) -> Non
 
 
 def test_the_readme_shows_some_commands() -> None:
-    assert len([command for command, _ in shown_commands() if command.startswith("regard ")]) >= 2
+    assert len(verbs_shown()) >= 2
 
 
 def python_blocks() -> list[str]:

@@ -26,7 +26,9 @@ FOUND_ON, SHOWN_ON = "grammar:valid:1200", "grammar:test:1500"
 
 
 def ablate(
-    model: str = typer.Argument(..., metavar="MODEL", help="A folder, a model that ships (grammar), or a name on the hub."),
+    model: str = typer.Argument(
+        ..., metavar="MODEL", help="A folder, a model that ships (grammar), or a name on the hub."
+    ),
     data: list[str] = typer.Argument(
         None, metavar="DATA", help=f"A file, two aligned ones, or grammar:NAME:COUNT:SEED ({FOUND_ON})."
     ),

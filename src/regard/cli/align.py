@@ -26,7 +26,9 @@ VALIDATION = "grammar:valid:300"  # chosen on for a set of the grammar
 
 
 def align(
-    model: str = typer.Argument(..., metavar="MODEL", help="An encoder-decoder: a folder, a model that ships (grammar), or a name on the hub."),
+    model: str = typer.Argument(
+        ..., metavar="MODEL", help="An encoder-decoder: a folder, a model that ships (grammar), or a name on the hub."
+    ),
     data: list[str] = typer.Argument(
         None, metavar="DATA", help="A file of pairs, two aligned ones, or grammar:NAME:COUNT:SEED; else standard input."
     ),

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 
 def record(
-    model: str = typer.Argument(..., metavar="MODEL", help="A folder, a model that ships (grammar), or a name on the hub."),
+    model: str = typer.Argument(
+        ..., metavar="MODEL", help="A folder, a model that ships (grammar), or a name on the hub."
+    ),
     text: str | None = typer.Argument(None, metavar="TEXT", help="What it reads; - for standard input."),
     out: Path = typer.Option(..., metavar="FILE.regard", help="Where to write the recording."),
     file: Path | None = typer.Option(None, metavar="FILE", help="Read this file instead, as one text."),

@@ -22,7 +22,9 @@ AHEAD = 8  # batches read before the first line comes out: enough to put texts o
 
 
 def translate(
-    model: str = typer.Argument(..., metavar="FOLDER", help="An encoder-decoder: a folder, a model that ships (grammar), or a name on the hub."),
+    model: str = typer.Argument(
+        ..., metavar="FOLDER", help="An encoder-decoder: a folder, a model that ships (grammar), or a name on the hub."
+    ),
     beams: int | None = typer.Option(
         None, help="How many texts to follow at once; 1 is greedy (4, or as the folder says)."
     ),

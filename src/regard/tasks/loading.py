@@ -39,7 +39,8 @@ def load(name: str | Path, device: str = "auto") -> Task:
     """The model in a folder with its tokenizer, ready to translate, generate or classify.
 
     The folder is one of ours or one of Hugging Face's (MarianMT, Pegasus, GPT-2, BERT). A name that is no folder is a
-    model that ships with the package ("grammar"), else it is looked for on the Hugging Face hub. `device` is "auto" (a GPU when there is one), "cpu", "cuda" or "mps".
+    model that ships with the package ("grammar"), else it is looked for on the Hugging Face hub. `device` is "auto" (a
+    GPU when there is one), "cpu", "cuda" or "mps".
     """
     place = device_of(device)
     found = find(name)

@@ -1,0 +1,44 @@
+"""What README and card say of the model that ships is what was measured of these very weights."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from regard.interop.folders import shipped
+
+ROOT = Path(__file__).resolve().parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+CARD = (shipped()["grammar"] / "README.md").read_text(encoding="utf-8")
+MEASURED = json.loads((shipped()["grammar"] / "run.json").read_text(encoding="utf-8"))
+
+
+def rows(text: str) -> dict[str, list[float]]:
+    """The numbers of each row of the tables, by its first cell."""
+    found = {}
+    for line in re.findall(r"^\| (.+) \|$", text, flags=re.MULTILINE):
+        name, *cells = [cell.strip() for cell in line.split(" | ")]
+        found[name] = [float(number) for cell in cells for number in re.findall(r"-?\d+\.\d+", cell)]
+    return found
+
+
+def test_the_card_has_the_scores_that_were_measured() -> None:
+    names = {"BLEU": "bleu", "chrF": "chrf", "il or elle right, % (chance 50)": "pronoun_agreement",
+             "alignment error rate, %": "alignment_error_rate"}  # fmt: skip
+    for label, name in names.items():
+        assert rows(CARD)[label] == [MEASURED["scores"][one][name] for one in ("test", "unseen", "long")]
+
+
+def test_readme_and_card_have_the_silenced_heads_that_were_measured() -> None:
+    none, these, *random = MEASURED["heads"]["shown"]
+    ours, card = rows(README), rows(CARD)
+    ((site, head),) = [name.rsplit(":", 1) for name in these["heads"]]
+    assert ours["no head"] == pytest.approx([none["agreement"], none["bleu"]], abs=0.051)  # as printed
+    assert ours[f"{site}, head {head}"] == pytest.approx([these["agreement"], these["bleu"]], abs=0.051)
+    spread = [edge(one[key] for one in random) for key in ("agreement", "bleu") for edge in (min, max)]
+    assert ours["one head at random, five draws"] == pytest.approx(spread, abs=0.051)
+    for name, line in zip(["no head", "these heads"], (none, these), strict=True):
+        assert card[name] == pytest.approx([line["agreement"], line["bleu"]], abs=0.051)
