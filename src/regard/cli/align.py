@@ -58,6 +58,8 @@ def align(
     from regard.lens.alignment.stream import Reader, stream
 
     check_options(symmetrise, reverse, dev, dev_gold)
+    if save:
+        check_own(model)
     texts = read(data, gold, words, limit)
     tuning = read(dev, dev_gold, words) if dev else validation(texts)
     task, other = loaded(model, device, batch), None if reverse is None else loaded(reverse, device, batch)
@@ -96,6 +98,19 @@ def check_options(symmetrise: str | None, reverse: str | None, dev: list[str], d
         raise InputError("two directions are joined, and there is one", do="--reverse MODEL, of the other direction")
     if dev_gold is not None and not dev:
         raise InputError("the links of --dev-gold have no texts", do="--dev FILE, once or twice")
+
+
+def check_own(model: str) -> None:
+    """What ships with the package, or lies in the hub's cache, is not written to."""
+    from regard.interop.folders import where
+
+    place = where(model)
+    if place.kind != "folder":
+        raise InputError(
+            f"--save writes beside a model of your own, and {model} is none",
+            found=place.note,
+            do=f"cp -r {place.folder} mine, then regard align mine ... --save",
+        )
 
 
 def read(files: Sequence[str], gold: str | None, words: str | None, limit: int | None = None) -> Bitext:

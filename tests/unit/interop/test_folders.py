@@ -68,6 +68,14 @@ def test_every_verb_says_which_model_it_took() -> None:
         assert "note: grammar: the model that ships with regard" in found.stderr
 
 
+def test_what_ships_is_not_written_to() -> None:
+    before = (shipped()["grammar"] / "alignment.json").read_bytes()
+    found = RUNNER.invoke(app, ["align", "grammar", "grammar:valid:20", "--save"])
+    assert found.exit_code == 2
+    assert "beside a model of your own" in found.stderr
+    assert (shipped()["grammar"] / "alignment.json").read_bytes() == before
+
+
 def test_info_tells_the_card_and_what_it_scored() -> None:
     found = RUNNER.invoke(app, ["info", "grammar"])
     assert found.exit_code == 0, found.output
