@@ -1,0 +1,66 @@
+"""How far apart two right answers may lie: from a dtype's epsilon and the size of the sums, never from one machine.
+
+Processors, libraries and numbers of threads add the same numbers in another order, and round otherwise. A sum of n terms
+is off by at most n · eps/2 · Σ|term|, whatever the order, so two of them lie within n · eps · Σ|term|. Everything here is
+made of that, to first order in eps; a bound that follows from it holds everywhere, and one that was read off a machine
+holds there.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+FUNCTIONS = 4  # epsilons that exp, log, tanh and a division may take from a number together, each correct to a unit or so
+SPREADS = 8  # standard deviations
+SUMS = 8  # in a row within a layer: norm (two), query, key, score, mixed values, output, and the feedforward's two
+
+
+def eps(dtype: torch.dtype = torch.float32) -> float:
+    """The distance from 1 to the next number."""
+    return torch.finfo(dtype).eps
+
+
+def sums_apart(terms: int, size: float = 1.0, dtype: torch.dtype = torch.float32) -> float:
+    """Between two sums of so many terms, whose absolute values add up to `size`."""
+    return terms * size * eps(dtype)
+
+
+def scores_apart(query: Tensor, key: Tensor, scale: float | None = None) -> float:
+    """Between scores: a score is a sum over the dim, and none is larger than that of the absolute values."""
+    dim = query.shape[-1]
+    scale = dim**-0.5 if scale is None else abs(scale)
+    size = scale * query.double().norm(dim=-1).max().item() * key.double().norm(dim=-1).max().item()
+    return sums_apart(dim + 1, size, query.dtype)  # and once for the scale
+
+
+def weights_apart(query: Tensor, key: Tensor, scale: float | None = None) -> float:
+    """Between weights, or between lse: a weight is exp(score - lse), at most 1, so it moves by what these two move.
+
+    lse moves by what the scores do, by the sum over the keys that it is the logarithm of, and by its own rounding, which
+    is that of a number no larger than the largest score and the logarithm of the keys.
+    """
+    score, keys = scores_apart(query, key, scale), key.shape[-2]
+    return 2 * score + sums_apart(keys + FUNCTIONS + keys.bit_length(), 1.0, query.dtype)
+
+
+def outputs_apart(model: nn.Module, size: float | Tensor = 1.0, length: int = 8) -> float:
+    """Between outputs of a model, in the dtype of its weights, the largest of which has this size.
+
+    Norms bring what passes through a model back to size 1, so that what the sums of each layer round adds up and does
+    not grow. No sum has more terms than the widest matrix has columns, or than there are keys (`length`). So many
+    roundings in a row do not all go one way: like steps of a random walk they go as far as the root of their number, and
+    `SPREADS` times that only once in 10^14.
+    """
+    weights = [weight for weight in model.parameters() if weight.ndim > 1]
+    widest = max(length, *(weight.shape[-1] for weight in weights))
+    largest = size.detach().abs().max().item() if isinstance(size, Tensor) else size
+    roundings = SUMS * depth(model, length) * widest
+    return SPREADS * roundings**0.5 * max(1.0, largest) * eps(weights[0].dtype)
+
+
+def depth(model: nn.Module, length: int) -> int:
+    """How many layers stand one behind the other: those in lists and what reads the last; a recurrent one at each word."""
+    layers = 1 + sum(len(part) for part in model.modules() if isinstance(part, nn.ModuleList))
+    turns = sum(isinstance(part, (nn.RNNBase, nn.RNNCellBase)) for part in model.modules())
+    return layers + turns * length
