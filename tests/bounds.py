@@ -59,6 +59,11 @@ def outputs_apart(model: nn.Module, size: float | Tensor = 1.0, length: int = 8)
     return SPREADS * roundings**0.5 * max(1.0, largest) * eps(weights[0].dtype)
 
 
+def close(model: nn.Module, found: Tensor, expected: Tensor, length: int = 8) -> None:
+    """Outputs of a model, equal but for the order of its sums."""
+    torch.testing.assert_close(found, expected, atol=outputs_apart(model, expected, length), rtol=0)
+
+
 def depth(model: nn.Module, length: int) -> int:
     """How many layers stand one behind the other: those in lists and what reads the last; a recurrent one at each word."""
     layers = 1 + sum(len(part) for part in model.modules() if isinstance(part, nn.ModuleList))
