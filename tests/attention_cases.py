@@ -84,7 +84,6 @@ class Case:
         scores = np.abs(self.answer.scores)
         return float(max(1.0, scores.max(initial=0.0, where=scores < 1e6)))
 
-
     def apart(self) -> float:
         """How far a weight, relative to its size, or an lse may lie from the oracle's, to first order in epsilon.
 
@@ -92,8 +91,6 @@ class Case:
         their way to a weight.
         """
         wide = torch.float64 if torch.float64 in (self.query.dtype, self.key.dtype) else torch.float32
-        if not self.query.numel() or not self.key.numel():
-            return 0.0
         sinks = self.options.get("sinks")
         ends = [] if sinks is None else sinks[sinks > NOWHERE].abs().tolist()
         added = sums_apart(FUNCTIONS, max([self.largest_score(), *ends]), wide)

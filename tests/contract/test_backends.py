@@ -148,7 +148,9 @@ def gradients_apart(case: Case) -> float:
     query, key, value, pull = (max(1.0, part.double().abs().max().item()) for part in parts)
     (*_, queries, dim), (*_, keys, values) = case.query.shape, case.value.shape
     scale = case.options.get("scale")
-    size = pull * value * values * max(1.0, abs(dim**-0.5 if scale is None else scale) * max(query, key)) * queries * keys
+    size = (
+        pull * value * values * max(1.0, abs(dim**-0.5 if scale is None else scale) * max(query, key)) * queries * keys
+    )
     return size * (2 * case.apart() + sums_apart(queries + keys + values, 1.0, torch.float64))
 
 

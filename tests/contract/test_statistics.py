@@ -165,7 +165,9 @@ def test_weighted_received(shape: tuple[int, ...], blocks: tuple[int, int] | Non
     case = make("weighed", heads=4, served=2, causal=True).to(torch.float64, device)
     weigh = drawer(f"weigh {shape}")(*shape)
     found = received(**second_pass(case), weigh=weigh.to(device))
-    check(found, oracle.received(case.answer.weights, numpy(weigh)), 2 * 5 * tolerance(case))  # signs differ: five rows, weighed by 2 or so
+    check(
+        found, oracle.received(case.answer.weights, numpy(weigh)), 2 * 5 * tolerance(case)
+    )  # signs differ: five rows, weighed by 2 or so
 
 
 def test_weigh_may_be_whole_numbers() -> None:

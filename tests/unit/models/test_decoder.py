@@ -30,9 +30,7 @@ def peer(model: Decoder, ids: Tensor, places: Tensor, mask: Tensor | None) -> Te
     return model.norm(x) @ matrix.weight.T + (0.0 if model.output.bias is None else model.output.bias)
 
 
-@pytest.mark.parametrize(
-    "dtype", [torch.float32, torch.float64], ids=["float32", "float64"]
-)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=["float32", "float64"])
 @pytest.mark.parametrize("padded", [False, True])
 @pytest.mark.parametrize("name", CONFIGS)
 def test_it_is_torchs_stack_under_a_causal_mask(name: str, padded: bool, dtype: torch.dtype) -> None:

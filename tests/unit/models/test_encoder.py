@@ -14,9 +14,7 @@ from tests.bounds import close
 from tests.families import FAMILIES, LABELS, Family, encoder
 from tests.unit.models.peers import stack
 
-PRECISIONS = pytest.mark.parametrize(
-    "dtype", [torch.float32, torch.float64], ids=["float32", "float64"]
-)
+PRECISIONS = pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=["float32", "float64"])
 CONFIGS: dict[str, dict[str, Any]] = {
     "bert": {},
     "pre": {"norm": "pre", "activation": "relu"},

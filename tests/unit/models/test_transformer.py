@@ -14,9 +14,7 @@ from tests.bounds import close
 from tests.families import FAMILIES, Family, settled, transformer
 from tests.unit.models.peers import future, stack, weights
 
-PRECISIONS = pytest.mark.parametrize(
-    "dtype", [torch.float32, torch.float64], ids=["float32", "float64"]
-)
+PRECISIONS = pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=["float32", "float64"])
 CONFIGS = {
     "post": {},
     "pre": {"norm": "pre"},

@@ -16,8 +16,8 @@ MASKING = "transformers.masking_utils"
 NAMES = {
     "transformers.generation.GenerationMixin._beam_search": "the beam search that `generate` runs, asked for the order"
     " of its beams too; instead: what `generate` looks up for GenerationMode.BEAM_SEARCH",
-    "transformers.PreTrainedConfig()._attn_implementation": "which attention a model was asked to use; instead: what its"
-    " set_attn_implementation writes",
+    "transformers.PreTrainedConfig()._attn_implementation": "which attention a model was asked to use; instead: what"
+    " its set_attn_implementation writes",
     "transformers.PreTrainedConfig()._attn_implementation_internal": "the same without the setter, which would refuse a"
     " name that is more than a string; instead: what the setter writes",
     "transformers.utils.output_capturing._active_collector": "tells whether somebody asked for output_attentions;"
