@@ -3,11 +3,12 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: help setup demo test check format architecture clean
+.PHONY: help setup demo test test-portable check format architecture clean
 
 help:
 	@echo "make demo          train a small translator (about six minutes) and show what it says"
 	@echo "make test          all tests"
+	@echo "make test-portable all tests as other processors, numbers of threads and Pythons run them"
 	@echo "make check         lint, format, types, layers"
 	@echo "make format        mend what can be mended by itself"
 	@echo "make architecture  write ARCHITECTURE.md from the package"
@@ -24,10 +25,11 @@ $(READY): pyproject.toml requirements.lock
 demo: $(READY)
 	@$(BIN)/python -m tools.demo
 
-# Those that train a model use both cores themselves, and come after the others.
 test: $(READY)
-	@$(BIN)/python -m pytest -n 2 --ignore=tests/system
-	@$(BIN)/python -m pytest tests/system
+	@$(BIN)/python -m pytest -n 2
+
+test-portable: $(READY)
+	@$(BIN)/python -m tools.portable
 
 check: $(READY)
 	@$(BIN)/ruff check .
@@ -43,4 +45,4 @@ architecture: $(READY)
 	@$(BIN)/python -m tools.architecture
 
 clean:
-	rm -rf .venv demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-* demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

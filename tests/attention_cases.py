@@ -19,6 +19,7 @@ from torch import Tensor
 
 from regard.attention.steps import six_steps
 from tests import oracle
+from tests.bounds import FUNCTIONS, sums_apart, weights_apart
 
 NOWHERE = float("-inf")
 LOWEST = torch.finfo(torch.float64).min  # becomes the finfo.min of whatever dtype a case is turned into
@@ -82,6 +83,24 @@ class Case:
         """How large scores get: float32 keeps a weight to about eps times this. Masks' finfo.min do not count."""
         scores = np.abs(self.answer.scores)
         return float(max(1.0, scores.max(initial=0.0, where=scores < 1e6)))
+
+    def apart(self) -> float:
+        """How far a weight, relative to its size, or an lse may lie from the oracle's, to first order in epsilon.
+
+        Half precision is computed in float32. What is added to the scores, and a sink, round as often as numbers do on
+        their way to a weight.
+        """
+        wide = torch.float64 if torch.float64 in (self.query.dtype, self.key.dtype) else torch.float32
+        sinks = self.options.get("sinks")
+        ends = [] if sinks is None else sinks[sinks > NOWHERE].abs().tolist()
+        added = sums_apart(FUNCTIONS, max([self.largest_score(), *ends]), wide)
+        return added + weights_apart(self.query.to(wide), self.key.to(wide), self.options.get("scale"))
+
+    def outputs_apart(self) -> float:
+        """The same of an output, the sum over the keys of weights times values: of a size that values have."""
+        wide = torch.float64 if torch.float64 in (self.query.dtype, self.key.dtype) else torch.float32
+        largest = self.value.double().abs().max().item() if self.value.numel() else 0.0
+        return largest * (self.apart() + sums_apart(self.key.shape[-2], 1.0, wide))
 
 
 def round_to(tensor: Tensor, dtype: torch.dtype) -> Tensor:

@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 import torch
 
-import regard
+from tests.threads import THREADS
 
 
 @pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    """Tests work on tiny tensors: on a busy machine several threads would only wait for each other."""
+def threads() -> Iterator[None]:
+    """Few threads: tests work on tiny tensors, and on a busy machine many would only wait for each other."""
     before = torch.get_num_threads()
-    torch.set_num_threads(1)
+    torch.set_num_threads(THREADS)
     yield
     torch.set_num_threads(before)
-
-
-@pytest.fixture(scope="session")
-def grammar_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The translator of `make demo`, trained once for all tests that look into it: some minutes on two cores."""
-    folder = tmp_path_factory.mktemp("grammar") / "model"
-    regard.train("grammar-tiny", folder, settings=["data.test={}"], device="cpu", threads=2)
-    return folder

@@ -21,6 +21,7 @@ from regard.training import Outcome, train
 from regard.training.events import Event, Listener, Note, silent
 from regard.training.recipe import toml_value
 from regard.training.state import checkpoints
+from tests.threads import THREADS
 
 ENGLISH = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
 FRENCH = ["zéro", "un", "deux", "trois", "quatre", "cinq", "six", "sept", "huit", "neuf"]
@@ -70,9 +71,10 @@ def settings(*parts: dict[str, Any], **more: Any) -> list[str]:
 
 
 def go(corpus: Path | str, folder: Path, *parts: dict[str, Any], listener: Listener = silent, **more: Any) -> Outcome:
-    """Train on one thread, with the settings of `TINY` where no others are given."""
+    """Train on few threads, with the settings of `TINY` where no others are given."""
     parts = parts or (TINY,)
-    return train(str(corpus), folder, settings=settings(*parts), device="cpu", threads=1, listener=listener, **more)
+    how: dict[str, Any] = {"settings": settings(*parts), "device": "cpu", "threads": THREADS, "listener": listener}
+    return train(str(corpus), folder, **how, **more)
 
 
 class Heard:
@@ -136,6 +138,6 @@ def killed_again_and_again(corpus: Path, folder: Path, seed: int, times: int = 8
 
 
 if __name__ == "__main__":
-    torch.set_num_threads(1)
+    torch.set_num_threads(THREADS)
     torch.optim.AdamW([torch.nn.Parameter(torch.zeros(1))])  # imports a lot, once for all children
     sys.stdout.write(str(killed_again_and_again(Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3]))))

@@ -1,4 +1,9 @@
-"""What the heads of a translator do, where the truth is known: the model of `make demo`, trained once."""
+"""What the heads of the translator that comes along do, where the truth is known: `regard.load("grammar")`.
+
+Its weights are the same everywhere, so what it says is too, but for a sentence now and then at which two words are
+nearly equally likely, and another processor's rounding decides between them. `FLIPPED` of a hundred is far more than
+was ever met, and far less than what is claimed; where a few sentences are counted, a few of them are let go.
+"""
 
 from __future__ import annotations
 
@@ -18,29 +23,42 @@ from regard.training.evaluate.ablate import Ablation, ablate_pronouns
 
 README = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
 RUNNER = CliRunner()
-
-
-def test_it_has_learned_the_language(grammar_model: Path) -> None:
-    found = evaluate(regard.load(grammar_model, "cpu"), read_data(["grammar:unseen:300"]), beams=1)
-    assert found["bleu"] > 95
-    assert found["pronoun_agreement"] > 90 > 70 > found.baselines["pronoun_agreement"]
+MODEL = "grammar"
+FLIPPED = 2  # of a hundred sentences, and points of BLEU with them
+CHANCE = 50  # il or elle, of a hundred, by the toss of a coin
 
 
 @pytest.fixture(scope="module")
-def ablation(grammar_model: Path) -> Ablation:
-    task = regard.load(grammar_model, "cpu")
+def translator() -> regard.Translator:
+    task = regard.load(MODEL, "cpu")
     assert isinstance(task, regard.Translator)
-    return ablate_pronouns(task, sentences("valid", 800), sentences("test", 1000))
+    return task
+
+
+def test_it_has_learned_the_language(translator: regard.Translator) -> None:
+    found = evaluate(translator, read_data(["grammar:unseen:300"]), beams=1)
+    assert found["bleu"] > 95 - FLIPPED
+    assert found["pronoun_agreement"] > 90 - FLIPPED
+    assert found.baselines["pronoun_agreement"] < 70
+
+
+@pytest.fixture(scope="module")
+def ablation(translator: regard.Translator) -> Ablation:
+    """Searched on sentences of the validation set, shown on others of the test set."""
+    return ablate_pronouns(translator, sentences("valid", 800), sentences("test", 1000))
 
 
 def test_some_heads_let_it_say_il_or_elle_and_no_others(ablation: Ablation) -> None:
+    """Without them agreement is near chance, and the other sentences are as good as before; not so at random."""
     before, without, *others = (line.measured for line in ablation.shown)
-    assert before.agreement > 90
-    assert without.agreement < 65
-    assert before.bleu - without.bleu < 2
+    assert len(ablation.heads) <= 4
+    assert before.agreement > 90 - FLIPPED
+    assert without.agreement < CHANCE + 15
+    assert before.bleu - without.bleu < 2 + FLIPPED
     assert len(others) == 5
     for one in others:
-        assert not (one.agreement < 65 and before.bleu - one.bleu < 2)
+        breaks, spares = one.agreement < CHANCE + 15, before.bleu - one.bleu < 2
+        assert not (breaks and spares)
 
 
 def test_the_heads_were_found_on_other_sentences(ablation: Ablation) -> None:
@@ -51,8 +69,9 @@ def test_the_heads_were_found_on_other_sentences(ablation: Ablation) -> None:
     assert all(len(line.heads) == len(ablation.heads) for line in ablation.shown[1:])
 
 
-def test_its_attention_aligns_words(grammar_model: Path) -> None:
-    found = RUNNER.invoke(app, ["align", str(grammar_model), "grammar:test:300", "--json", "--device", "cpu"])
+def test_its_attention_aligns_words() -> None:
+    """Read by teacher forcing: no word is chosen, so nothing but a tie between two keys could fall otherwise."""
+    found = RUNNER.invoke(app, ["align", MODEL, "grammar:test:300", "--json", "--device", "cpu"])
     assert found.exit_code == 0, found.output
     *lines, scores = map(json.loads, found.stdout.splitlines())
     chosen = next(one for one in scores["scores"] if one["name"] == "chosen")
@@ -62,19 +81,18 @@ def test_its_attention_aligns_words(grammar_model: Path) -> None:
 
 
 def shown_commands() -> list[str]:
-    """The README's commands on the model of the demo."""
-    return re.findall(r"^    ((?:echo .* \| )?regard .*demo/grammar.*)$", README, flags=re.MULTILINE)
+    """The README's commands on this model, or on that of the demo, which is its like."""
+    shown = re.findall(r"^    ((?:echo .* \| )?regard .*)$", README, flags=re.MULTILINE)
+    return [line for line in shown if {MODEL, f"demo/{MODEL}"} & set(shlex.split(line))]
 
 
 @pytest.mark.parametrize("line", [line for line in shown_commands() if "regard ablate" not in line])
-def test_the_readme_s_commands_run(
-    line: str, grammar_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_readme_s_commands_run(line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("lines.txt").write_text("The cat sleeps.\nThe dog sees the house.\n")
     said, _, command = line.rpartition(" | ")
-    words = [word.replace("demo/grammar", str(grammar_model)) for word in shlex.split(command)[1:]]
-    words = [word.replace("grammar:test", "grammar:test:20") for word in words]
+    words = [MODEL if word == f"demo/{MODEL}" else word for word in shlex.split(command)[1:]]
+    words = [re.sub(r"^(grammar:\w+)$", r"\1:20", word) for word in words]
     found = RUNNER.invoke(app, words, input="".join(f"{word}\n" for word in shlex.split(said)[1:]) or None)
     assert found.exit_code == 0, found.output
     assert found.stdout or found.stderr
@@ -83,7 +101,6 @@ def test_the_readme_s_commands_run(
     monkeypatch.chdir("/")
 
 
-def test_the_readme_shows_commands_on_the_demo() -> None:
-    assert {shlex.split(line.rpartition(" | ")[2])[1] for line in shown_commands()} == {
-        "look", "record", "heads", "align", "translate", "ablate",
-    }  # fmt: skip
+def test_the_readme_shows_commands_on_it() -> None:
+    verbs = {shlex.split(line.rpartition(" | ")[2])[1] for line in shown_commands()}
+    assert verbs >= {"look", "record", "heads", "align", "translate", "ablate"}

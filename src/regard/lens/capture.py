@@ -16,6 +16,7 @@ from torch import Tensor
 from regard.attention.inputs import ScoreOptions
 from regard.lens.entry import Entry
 from regard.lens.keeping import Keep
+from regard.lens.torch_names import in_backward
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ class Recorder:
     def see(self, seen: Seen) -> None:
         """Keep what this call's weights are made from."""
         self.count += 1
-        if torch._C._current_graph_task_id() != -1:
+        if in_backward():
             return  # gradient checkpointing runs the forward again on the way back: that was seen before
         if self.current is None:
             self.current = self.open()  # a part of the model, called by itself

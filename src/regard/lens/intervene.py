@@ -14,6 +14,7 @@ from regard.errors import InputError, KindError, UnknownNameError
 from regard.lens.call import CROSS
 from regard.lens.changes import Asked, Change, Forbid, Mean, Means, Pin, Sharpen, Silence
 from regard.lens.opened import opened
+from regard.lens.torch_names import COMPILED
 from regard.models import Recurrent, seams
 from regard.models.seam import Hook
 
@@ -107,7 +108,7 @@ def check_sites(model: nn.Module, changes: Sequence[Change]) -> None:
 def decoding(model: nn.Module) -> set[str]:
     """The sites of PyTorch's own decoder that look at another text, which their name does not say."""
     found = (name for name, part in model.named_modules() if isinstance(part, nn.TransformerDecoderLayer))
-    return {f"{name.replace('_orig_mod.', '')}.multihead_attn".removeprefix(".") for name in found}
+    return {f"{name.replace(COMPILED, '')}.multihead_attn".removeprefix(".") for name in found}
 
 
 def led(model: nn.Module, hook: Hook) -> AbstractContextManager[Any]:

@@ -9,6 +9,7 @@ from regard.attention.masks import Sight
 from regard.attention.scores import NOWHERE
 from regard.attention.second_pass import read_pass
 from regard.lens.terms import Terms
+from regard.lens.torch_names import flash_lse
 
 FLOATS = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
 FEW = 1 << 20  # cells of queries x keys for which the kernel is not worth its rounding: a single key gets 1 - 1e-7
@@ -45,10 +46,7 @@ def by_the_kernel(query: Tensor, key: Tensor, terms: Terms) -> Tensor:
     query, key = query.to(wide), key.to(wide).repeat_interleave(query.shape[1] // key.shape[1], 1)  # not to be rounded
     if terms.mask is not None:
         query, key = with_hidden_keys(query, key, terms.mask)
-    _, sums = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu(
-        query, key, key, 0.0, causal, attn_mask=None, scale=terms.scale
-    )
-    total: Tensor = sums
+    total = flash_lse(query, key, terms.scale, causal=causal)
     return total if terms.mask is None else total.masked_fill(total < DEEP * terms.scale / 2, NOWHERE)
 
 

@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from regard.errors import InputError
 from regard.training.feeds import Fed, part_of
+from regard.training.foreach import zero
 from regard.training.loss import Batch, Objective
 
 
@@ -14,7 +15,7 @@ def forget(model: nn.Module) -> None:
     """Gradients to zero, in place where there are any: a recording writes to the same memory every time."""
     grads = [weight.grad for weight in model.parameters() if weight.grad is not None]
     if grads:
-        torch._foreach_zero_(grads)
+        zero(grads)
 
 
 class Gradients:

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.models.checkpoint import own_tensors
+from regard.training.foreach import approach
 from regard.training.recipe import Training
 
 MOMENTS = ("exp_avg", "exp_avg_sq", "step")
@@ -71,9 +72,7 @@ class Average:
 
     @torch.no_grad()
     def update(self, share: float | Tensor) -> None:
-        apart = torch._foreach_sub(self.live, self.mean)
-        torch._foreach_mul_(apart, share)
-        torch._foreach_add_(self.mean, apart)
+        approach(self.mean, self.live, share)
 
     @torch.no_grad()
     def swap(self) -> None:

@@ -52,6 +52,7 @@ def test_the_output_has_the_querys_dtype(query: torch.dtype, other: torch.dtype,
     assert output.dtype == query
     exact = attend(case.query, case.key, case.value, causal=True)
     coarsest = max(torch.finfo(dtype).eps for dtype in (query, other))
+    # Four dims and up to seven keys, of normal numbers: a score moves by a few epsilons, and what it weighs by as many.
     torch.testing.assert_close(output.double(), exact, atol=20 * coarsest, rtol=0)
 
 

@@ -13,9 +13,15 @@ from hypothesis import strategies as st
 from regard.attention import attend, received, rollout, tile
 from tests import oracle
 from tests.attention_cases import Case, attend_module, drawer, fits_fused, numpy, oracle_of, run_backend
+from tests.bounds import FUNCTIONS, eps, sums_apart
 
 SETTINGS = settings(deadline=None, derandomize=True, max_examples=60)
 DTYPES = [torch.float64, torch.float32, torch.float16, torch.bfloat16]
+
+# The largest that can be drawn: nine dims, keys and queries, of normal numbers that stay below 6, scaled by 2 at most.
+LARGEST, MOST = 6.0, 9
+APART = 2 * sums_apart(MOST + 1, 2 * LARGEST**2, torch.float64) + sums_apart(MOST + FUNCTIONS, LARGEST, torch.float64)
+EXACT = MOST**2 * APART  # of sums over a whole map, or of weights times places
 
 sizes = st.integers(1, 9)
 sides = st.none() | st.integers(0, 6)
@@ -73,7 +79,9 @@ def test_every_backend_agrees_with_the_oracle(case: Case) -> None:
     expected = oracle_of(case)
     for name in attend_module.BACKENDS:
         if name != "fused" or fits_fused(case):
-            np.testing.assert_allclose(numpy(run_backend(name, case)), expected.output, atol=1e-10, err_msg=name)
+            np.testing.assert_allclose(
+                numpy(run_backend(name, case)), expected.output, atol=LARGEST * EXACT, err_msg=name
+            )
 
 
 @SETTINGS
@@ -81,12 +89,12 @@ def test_every_backend_agrees_with_the_oracle(case: Case) -> None:
 def test_every_depth_agrees_with_the_oracle_in_any_dtype(case: Case, dtype: torch.dtype) -> None:
     case = case.to(dtype)
     expected = oracle_of(case)
-    size = np.abs(expected.scores[np.isfinite(expected.scores)]).max(initial=1.0)
-    bound = 1e-10 if dtype == torch.float64 else 8 * torch.finfo(dtype).eps * size
+    wide = torch.promote_types(dtype, torch.float32)  # in which halves are computed; only the output is rounded
+    bound = LARGEST * (APART * eps(wide) / eps(torch.float64) + eps(dtype))
     for see in (None, "stats", "steps"):
         found = attend(case.query, case.key, case.value, **case.options, see=see)
         output = found if see is None else found[0]
-        np.testing.assert_allclose(numpy(output), expected.output, atol=bound * 3, err_msg=str(see))
+        np.testing.assert_allclose(numpy(output), expected.output, atol=bound, err_msg=str(see))
 
 
 @SETTINGS
@@ -98,7 +106,7 @@ def test_statistics_agree_with_the_oracle_whatever_the_blocks(case: Case, rows: 
         statistics = attend(case.query, case.key, case.value, **case.options, see="stats")[1]
     for name in ("lse", "entropy", "top_weight", "top_key", "distance", "self_weight", "first_weight"):
         found = numpy(getattr(statistics, name))
-        np.testing.assert_allclose(found, getattr(expected, name), atol=1e-10, err_msg=name)
+        np.testing.assert_allclose(found, getattr(expected, name), atol=EXACT, err_msg=name)
 
 
 @SETTINGS
@@ -116,7 +124,7 @@ def test_tiles_agree_with_the_oracle(case: Case, data: st.DataObject) -> None:
         for module in ("scores", "tiles"):
             patch.setattr(f"regard.attention.{module}.block_shape", lambda scores: limits)
         found = tile(**score_options(case), rows=extents[0], columns=extents[1], cell=cell, pool=pool)
-    np.testing.assert_allclose(numpy(found), oracle.tile(weights, *extents, cell, pool), atol=1e-10)
+    np.testing.assert_allclose(numpy(found), oracle.tile(weights, *extents, cell, pool), atol=EXACT)
 
 
 # ---- laws -----------------------------------------------------------------------------------------------------------
@@ -131,9 +139,9 @@ def test_rows_of_weights_sum_to_one_or_to_what_the_sink_leaves(case: Case) -> No
     empty = ~oracle_of(case).visible.any(-1)
     assert (totals[empty] == 0).all()
     if "sinks" in case.options:
-        assert (totals <= 1 + 1e-12).all()
+        assert (totals <= 1 + APART).all()
     else:
-        np.testing.assert_allclose(totals[~empty], 1, atol=1e-12)
+        np.testing.assert_allclose(totals[~empty], 1, atol=APART)
 
 
 @SETTINGS
@@ -176,7 +184,7 @@ def test_a_constant_added_to_every_score_changes_nothing_but_lse(case: Case, con
     torch.testing.assert_close(plain, shifted)
     torch.testing.assert_close(one.lse + constant, other.lse)
     for name in ("entropy", "top_weight", "distance", "self_weight", "first_weight"):
-        torch.testing.assert_close(getattr(one, name), getattr(other, name), atol=1e-10, rtol=1e-10, msg=name)
+        torch.testing.assert_close(getattr(one, name), getattr(other, name), atol=EXACT, rtol=0, msg=name)
 
 
 @SETTINGS
@@ -185,7 +193,7 @@ def test_a_constant_value_comes_out_as_it_went_in(case: Case) -> None:
     case.options.pop("sinks", None)
     output = numpy(run(case.giving(value=torch.ones_like(case.value))))
     empty = ~oracle_of(case).visible.any(-1)
-    np.testing.assert_allclose(output, np.broadcast_to(~empty[..., None], output.shape), atol=1e-12)
+    np.testing.assert_allclose(output, np.broadcast_to(~empty[..., None], output.shape), atol=APART)
 
 
 @SETTINGS
@@ -201,7 +209,7 @@ def test_the_output_is_linear_in_the_value(case: Case) -> None:
 def test_received_sums_to_the_rows_that_looked(case: Case) -> None:
     case.options.pop("sinks", None)
     total = numpy(received(**score_options(case)).sum(-1))
-    np.testing.assert_allclose(total, oracle_of(case).visible.any(-1).sum(-1), atol=1e-10)
+    np.testing.assert_allclose(total, oracle_of(case).visible.any(-1).sum(-1), atol=EXACT)
 
 
 @SETTINGS
@@ -217,10 +225,10 @@ def test_statistics_stay_within_their_bounds(case: Case) -> None:
     statistics = attend(case.query, case.key, case.value, **case.options, see="stats")[1]
     choices = case.key.shape[-2] + ("sinks" in case.options)
     assert (statistics.entropy >= 0).all()
-    assert (statistics.entropy <= np.log(max(choices, 1)) + 1e-12).all()
-    assert (statistics.top_weight <= 1 + 1e-12).all()
+    assert (statistics.entropy <= np.log(max(choices, 1)) + EXACT).all()
+    assert (statistics.top_weight <= 1 + APART).all()
     for name in ("self_weight", "first_weight"):
-        assert (getattr(statistics, name) <= statistics.top_weight + 1e-12).all(), name
+        assert (getattr(statistics, name) <= statistics.top_weight + APART).all(), name
     assert (statistics.distance >= 0).all()
 
 
@@ -240,7 +248,7 @@ def test_rollout_hands_on_no_more_than_everything(layers: list[Case], residual: 
     case = layers[0]
     share = rollout([score_options(case)] * depth, 0, residual=residual)
     assert (share >= 0).all()
-    assert (share.sum(-1) <= 1 + 1e-10).all()
+    assert (share.sum(-1) <= 1 + EXACT).all()
 
 
 @SETTINGS

@@ -11,6 +11,7 @@ import torch
 from regard.decoding import Beams, Hypothesis, Limits, beam, greedy, stepper_for
 from regard.decoding.beam import Search
 from regard.errors import InputError, UnknownNameError
+from tests.bounds import logs_apart, small_apart
 from tests.families import FAMILIES, families
 from tests.unit.decoding.tables import ScriptedStepper, TableStepper, divisor, every_text
 
@@ -31,6 +32,8 @@ LIMITS = {
     "no end": Limits(3),
     "everything": Limits(4, END, shortest=2, banned=(2,), closing=3, renormalised=True),
 }
+LENGTHENED = 10  # by no more than this does the length's power multiply a score: of alpha -0.7, (5 + 6) / 6 or 6
+NEAR = LENGTHENED * logs_apart(WORDS, 10.0, steps=6)  # logits of the table are normal, their spread 1.5
 ALPHAS = [0.0, 0.6, 1.0, 2.5, -0.7]
 PENALTIES = ["paper", "power"]
 STOPS: list[Any] = ["proven", "likely", "full"]
@@ -42,7 +45,7 @@ def search(seed: int, limits: Limits, how: Beams, rows: int = 1) -> list[list[Hy
 
 def same(found: list[Hypothesis], expected: list[Hypothesis]) -> None:
     assert [(text.ids, text.end) for text in found] == [(text.ids, text.end) for text in expected]
-    assert [text.score for text in found] == pytest.approx([text.score for text in expected], abs=1e-5)
+    assert [text.score for text in found] == pytest.approx([text.score for text in expected], abs=NEAR)
 
 
 # The truth
@@ -70,7 +73,7 @@ def test_narrow_or_not_every_score_is_true_and_in_order(width: int, stop: Any, a
         assert 1 <= len(found) <= width
         assert len({text.ids for text in found}) == len(found)
         assert found == sorted(found, key=lambda text: -text.score)
-        assert [text.score for text in found] == pytest.approx([truth[text.ids] for text in found], abs=1e-5)
+        assert [text.score for text in found] == pytest.approx([truth[text.ids] for text in found], abs=NEAR)
 
 
 @pytest.mark.parametrize("alpha", ALPHAS)
@@ -121,7 +124,7 @@ def test_a_text_that_ends_early_is_not_lost(width: int, stop: Any) -> None:
     stepper = ScriptedStepper(script, WORDS)
     found = beam(stepper, torch.tensor([[0]]), Limits(6, END), Beams(width, 0.0, "paper", stop))[0]
     assert found[0].ids == ()
-    assert found[0].score == pytest.approx(torch.tensor(0.45).log().item(), abs=1e-6)
+    assert found[0].score == pytest.approx(torch.tensor(0.45).log().item(), abs=NEAR)
 
 
 def test_an_end_that_only_the_overflow_reaches_is_no_result() -> None:
@@ -144,7 +147,7 @@ def test_beams_stay_full_when_half_of_the_candidates_end() -> None:
     how = Beams(2, 3.0, "power", "proven")
     found = beam(ScriptedStepper(script, WORDS), torch.tensor([[0]]), Limits(4, END), how)[0]
     assert found[0].ids == (1, 1, 2)
-    assert found[0].score == pytest.approx(torch.tensor(0.1).log().item() / 4**3, abs=1e-6)
+    assert found[0].score == pytest.approx(torch.tensor(0.1).log().item() / 4**3, abs=NEAR)
 
 
 @pytest.mark.parametrize("ends", [(3,), (2, 3), (1, 2, 3)])
@@ -324,4 +327,4 @@ def test_scores_are_the_models_own(name: str) -> None:
         else:
             logits = model(torch.cat([example.ids, said[:, :-1]], 1))[:, example.ids.shape[1] - 1 :]
         total = logits.log_softmax(-1).gather(-1, said[..., None]).sum()
-        assert text.score == pytest.approx(total.item() / how.divisor(said.shape[1]), abs=1e-4)
+        assert text.score == pytest.approx(total.item() / how.divisor(said.shape[1]), abs=6 * small_apart(4.0))

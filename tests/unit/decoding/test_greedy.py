@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from regard.decoding import Hypothesis, Limits, greedy, stepper_for
+from tests.bounds import logs_apart, small_apart
 from tests.families import FAMILIES, families
 from tests.unit.decoding.tables import ScriptedStepper, TableStepper, log_probabilities, table
 
@@ -43,7 +44,7 @@ def test_it_takes_the_likeliest_every_time(name: str) -> None:
         for row, text in enumerate(found):
             expected = by_hand(seed, row, limits)
             assert (text.ids, text.end) == (expected.ids, expected.end)
-            assert text.score == pytest.approx(expected.score, abs=1e-5)
+            assert text.score == pytest.approx(expected.score, abs=logs_apart(WORDS, 10.0, steps=6))
 
 
 def test_lengths_are_within_the_limits() -> None:
@@ -70,10 +71,12 @@ def test_it_asks_no_more_than_it_needs() -> None:
 def test_a_row_that_has_ended_gathers_no_more_score() -> None:
     script = {(): [0.25, 0.75], (1,): [0.25, 0.75], (1, 1): [0.9, 0.1]}
     short = greedy(ScriptedStepper({(): [0.75, 0.25]}, 2), torch.tensor([[0]]), Limits(5, (0,)))
-    assert short[0].score == pytest.approx(torch.tensor(0.75).log().item(), abs=1e-6)
+    assert short[0].score == pytest.approx(torch.tensor(0.75).log().item(), abs=logs_apart(2, 2.0, steps=3))
     long = greedy(ScriptedStepper(script, 2), torch.tensor([[0]]), Limits(5, (0,)))
     assert long[0].ids == (1, 1)
-    assert long[0].score == pytest.approx((torch.tensor(0.75).log() * 2 + torch.tensor(0.9).log()).item(), abs=1e-6)
+    assert long[0].score == pytest.approx(
+        (torch.tensor(0.75).log() * 2 + torch.tensor(0.9).log()).item(), abs=logs_apart(2, 2.0, steps=3)
+    )
 
 
 @pytest.mark.parametrize("name", families(lambda family: family.two_texts))
@@ -85,7 +88,7 @@ def test_batched_is_one_by_one(name: str) -> None:
     for row in range(4):
         alone = greedy(*stepper_for(model, example.row(row).ids), limits)[0]
         assert together[row].ids == alone.ids
-        assert together[row].score == pytest.approx(alone.score, abs=1e-4)
+        assert together[row].score == pytest.approx(alone.score, abs=10 * small_apart(4.0))
 
 
 @pytest.mark.parametrize("name", families(lambda family: family.config.family == "decoder"))
@@ -99,7 +102,7 @@ def test_prompts_of_different_lengths_are_one_by_one(name: str) -> None:
     for prompt, text in zip(prompts, together, strict=True):
         alone = greedy(*stepper_for(model, torch.tensor([prompt])), Limits(10, (2,)))[0]
         assert text.ids == alone.ids
-        assert text.score == pytest.approx(alone.score, abs=1e-4)
+        assert text.score == pytest.approx(alone.score, abs=10 * small_apart(4.0))
 
 
 @pytest.mark.parametrize("name", families(lambda family: family.causal))

@@ -10,9 +10,9 @@ from torch import Tensor
 
 from regard.decoding import stepper_for
 from regard.models import Transformer, seams
+from tests.bounds import close
 from tests.families import FAMILIES, Example, Family, families, words
 
-NEAR = {"atol": 1e-5, "rtol": 0}
 SPEAKERS = families(lambda family: family.causal)
 TRANSFORMERS = families(lambda family: family.config.family == "transformer")
 
@@ -52,7 +52,7 @@ def test_steps_are_the_whole(name: str) -> None:
     found = torch.stack([stepper.advance(word) for word in said.split(1, 1)], 1)
     for row in range(3):
         expected = whole(family, model, example.row(row), said[row : row + 1])
-        torch.testing.assert_close(found[row : row + 1], expected, **NEAR)
+        close(model, found[row : row + 1], expected)
 
 
 @pytest.mark.parametrize("name", SPEAKERS)
@@ -75,7 +75,7 @@ def test_rows_go_on_as_they_are_chosen(name: str) -> None:
         found = stepper.advance(newest)
         for beam, row in enumerate(rows.tolist()):
             expected = whole(family, model, example.row(row), said[beam : beam + 1])[:, -1]
-            torch.testing.assert_close(found[beam : beam + 1], expected, **NEAR)
+            close(model, found[beam : beam + 1], expected)
 
 
 @pytest.mark.parametrize("name", families(lambda family: family.config.family == "decoder"))
@@ -85,7 +85,7 @@ def test_a_prompt_is_read_as_it_is(name: str) -> None:
     model, example = family.model(), family.example(lengths=(4, 4))
     stepper, prompt = stepper_for(model, example.ids)
     assert torch.equal(prompt, example.ids)
-    torch.testing.assert_close(stepper.advance(prompt), model(example.ids)[:, -1], **NEAR)
+    close(model, stepper.advance(prompt), model(example.ids)[:, -1])
 
 
 @pytest.mark.parametrize("name", families(lambda family: family.two_texts))

@@ -1,4 +1,4 @@
-"""Logits equal those of transformers to 1e-5: theirs read by us, and ours read by them."""
+"""Logits equal those of transformers but for rounding: theirs read by us, and ours read by them."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from regard.models import (
     TransformerConfig,
 )
 from regard.models.layers import sinusoids
+from tests.bounds import SUMS, close, outputs_apart
 
-NEAR = {"atol": 1e-5, "rtol": 0}
 SOURCE = torch.tensor([[7, 8, 9, 10, 11, 1], [12, 13, 1, 0, 0, 0], [30, 30, 31, 1, 0, 0]])
 TARGET = torch.tensor([[0, 20, 21, 22], [0, 6, 6, 7], [0, 39, 38, 1]])
 
@@ -87,10 +87,10 @@ def test_theirs_is_ours_and_theirs_again(
     model = make(seed=seed, **shape)
     expected = theirs(model, kind)
     read = load_huggingface(peers.save(model, tmp_path / "theirs"))
-    torch.testing.assert_close(ours(read, kind), expected, **NEAR)
+    close(read, ours(read, kind), expected)
     save_huggingface(read, tmp_path / "ours")
     again = type(model).from_pretrained(tmp_path / "ours").eval()
-    torch.testing.assert_close(theirs(again, kind), expected, **NEAR)
+    close(read, theirs(again, kind), expected)
 
 
 @pytest.mark.parametrize(("kind", "make", "shape"), CASES)
@@ -105,7 +105,9 @@ def test_in_double_precision_nothing_is_left_but_their_rounded_positions(
         for side in (model.model.encoder, model.model.decoder):
             table = side.embed_positions.weight
             table.data = sinusoids(torch.arange(len(table)), table.shape[1])[:, order(table.shape[1])]
-    torch.testing.assert_close(ours(read, kind), theirs(model, kind), atol=1e-11, rtol=0)
+    loud = 1.6**SUMS  # each sum of a layer hands on so much more of what is off, until a norm makes it small again
+    expected = theirs(model, kind)
+    torch.testing.assert_close(ours(read, kind), expected, atol=outputs_apart(read, expected) * loud, rtol=0)
 
 
 SMALL = {"dim": 16, "heads": 2, "feedforward": 24, "max_length": 32}
@@ -135,8 +137,8 @@ def test_ours_is_theirs_through_their_auto_classes(kind: str, auto: str, model: 
     read, report = getattr(transformers, auto).from_pretrained(tmp_path, output_loading_info=True)
     assert not report["missing_keys"]
     assert not report["unexpected_keys"]
-    torch.testing.assert_close(theirs(read.eval(), kind), ours(model, kind), **NEAR)
-    torch.testing.assert_close(ours(load_huggingface(tmp_path), kind), ours(model, kind), **NEAR)
+    close(model, theirs(read.eval(), kind), ours(model, kind))
+    close(model, ours(load_huggingface(tmp_path), kind), ours(model, kind))
     if kind == "bert" and model.config.labels:
         assert load_huggingface(tmp_path).config.labels == model.config.labels
 
@@ -148,13 +150,13 @@ def test_shards_and_old_names(tmp_path: Path) -> None:
     for path in tmp_path.glob("*.safetensors"):
         old = {name.replace("LayerNorm.weight", "LayerNorm.gamma"): part for name, part in load_file(path).items()}
         save_file(old, path, metadata={"format": "pt"})
-    torch.testing.assert_close(ours(load_huggingface(tmp_path), "bert"), theirs(model, "bert"), **NEAR)
+    close(model, ours(load_huggingface(tmp_path), "bert"), theirs(model, "bert"))
 
 
 def test_half_precision_files_are_read_in_single(tmp_path: Path) -> None:
     model = peers.gpt2().half()
     read = load_huggingface(peers.save(model, tmp_path))
-    torch.testing.assert_close(ours(read, "gpt2"), theirs(model.float(), "gpt2"), **NEAR)
+    close(read, ours(read, "gpt2"), theirs(model.float(), "gpt2"))
 
 
 def change(folder: Path, **settings: Any) -> None:

@@ -40,6 +40,7 @@ from regard.models import RecurrentConfig, TransformerConfig, build
 from regard.tasks import Translator
 from regard.text.bpe import Paired, train_tokenizer
 from regard.text.scores import Gold
+from tests.bounds import sums_apart
 from tests.unit.lens.test_alignment_words import marian
 
 SOURCES = ["The animal didn't cross the street.", "It was tired.", "", "A cat"]
@@ -91,7 +92,7 @@ def test_word_weights_are_the_sums_and_means_that_they_should_be() -> None:
                 for i in range(len(pair.source.words)):
                     columns = [place for place, owner in enumerate(pair.source.owners) if owner == i]
                     expected = sum(float(weights[r, c]) for r in rows for c in columns) / len(rows)
-                    assert float(found[head, j, i]) == pytest.approx(expected, abs=1e-6)
+                    assert float(found[head, j, i]) == pytest.approx(expected, abs=sums_apart(len(rows) * len(columns)))
 
 
 def test_votes_of_all_readings_at_once() -> None:

@@ -15,13 +15,13 @@ import regard
 from benchmarks import watch_matrix as matrix
 from benchmarks import watch_more
 from benchmarks.dense import Kept
-from benchmarks.watch_matrix import BOUND
 from benchmarks.zoo import ALSO_REFUSED, GROUPED, LATENT, MODELS, MORE, make
 from regard.errors import InputError
 from regard.lens.holding import hold, lazy
 from regard.lens.holding.lazy import LazyMask
 from regard.lens.holding.name import NAME, Name, usual
 from regard.lens.holding.stack import looks_like_attention
+from tests.bounds import small_apart
 
 IDS = torch.tensor([[7, 8, 9, 10, 11, 12, 13]])
 DIFFERENT = {
@@ -51,7 +51,7 @@ def quiet() -> Any:
 def test_every_cell(name: str) -> None:
     cells = watch_more.cells(name)
     assert ("plain", "forward") in cells
-    assert {cell: worst for cell, worst in cells.items() if not worst <= BOUND} == {}
+    assert {cell: worst for cell, worst in cells.items() if not worst <= small_apart()} == {}
 
 
 @pytest.mark.parametrize("name", ["GPT-J", "XLNet", "Longformer"])
@@ -130,7 +130,7 @@ def test_a_model_that_adds_to_eager_masks_gets_numbers() -> None:
         expected = model(IDS).logits
         with hold(model, kept := Kept()):
             found = model(IDS).logits
-    torch.testing.assert_close(found, expected, atol=2e-6, rtol=1e-5)
+    torch.testing.assert_close(found, expected, atol=small_apart(expected), rtol=0)
     assert len(kept.seen) == 2
 
 
@@ -181,7 +181,7 @@ def test_without_a_cache_cross_attention_is_the_last_reading() -> None:
         assert seen.badge.true
         maps.append([seen.weights(site, 1, batch=1) for site in seen.sites])
     for one, other in zip(*maps, strict=True):
-        torch.testing.assert_close(one, other, atol=1e-6, rtol=1e-5)
+        torch.testing.assert_close(one, other, atol=small_apart(), rtol=0)
 
 
 def test_keys_that_change_from_step_to_step_are_refused() -> None:

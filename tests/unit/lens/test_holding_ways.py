@@ -16,6 +16,7 @@ from benchmarks import peers
 from benchmarks.zoo import MODELS, SMALL, make
 from regard.errors import InputError
 from regard.lens.recording import Recording
+from tests.bounds import small_apart
 
 IDS = torch.tensor([[7, 8, 9, 10, 11]])
 SITES = ["model.layers.0.self_attn", "model.layers.1.self_attn"]
@@ -42,12 +43,12 @@ def eager(model: Any, ids: Tensor = IDS) -> tuple[Tensor, ...]:
     return found
 
 
-def assert_same(seen: Recording, expected: tuple[Tensor, ...], atol: float = 1e-5) -> None:
+def assert_same(seen: Recording, expected: tuple[Tensor, ...]) -> None:
     assert seen.badge.true, str(seen.badge)
     for site, weights in zip(seen.sites, expected, strict=True):
         for head in range(weights.shape[1]):
             found = seen.weights(site, head).double()
-            torch.testing.assert_close(found, weights[0, head].double(), atol=atol, rtol=0)
+            torch.testing.assert_close(found, weights[0, head].double(), atol=small_apart(), rtol=0)
 
 
 # Wrappers
@@ -162,7 +163,7 @@ def test_autocast_rounds_what_the_model_computes_and_not_what_we_do(name: str) -
         model(IDS)
     assert seen.badge.true, str(seen.badge)
     assert seen.badge.dtype == "bfloat16"
-    assert seen.badge.row_sum < 1e-5
+    assert seen.badge.row_sum <= small_apart()
 
 
 def test_a_model_that_is_no_number_any_more_is_told_from_a_true_one() -> None:
@@ -204,7 +205,9 @@ def test_texts_that_are_drawn(way: dict[str, Any]) -> None:
             assert seen.last.text is not None
             assert seen.last.text.tokens(number) == text[:-1].tolist()
             for site, weights in zip(seen.sites, eager(model, text[None, :-1]), strict=True):
-                torch.testing.assert_close(seen.weights(site, 1, batch=number), weights[0, 1], atol=1e-5, rtol=0)
+                torch.testing.assert_close(
+                    seen.weights(site, 1, batch=number), weights[0, 1], atol=small_apart(), rtol=0
+                )
 
 
 def test_a_prompt_read_in_chunks_and_a_cache_that_goes_on() -> None:

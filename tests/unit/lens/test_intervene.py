@@ -14,6 +14,7 @@ from regard.decoding import Limits, greedy, stepper_for
 from regard.errors import InputError, KindError, RegardError, UnknownNameError
 from regard.lens.intervene import intervene, means
 from regard.lens.watch import watch
+from tests.bounds import small_apart
 from tests.families import FAMILIES, families
 
 ATTENDING = families(lambda family: bool(family.sites))
@@ -42,7 +43,7 @@ cases = pytest.mark.parametrize(("kind", "name"), CASES, ids=[name for _, name i
 
 
 def near(found: Tensor, expected: Tensor) -> None:
-    torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(found, expected, atol=small_apart(expected), rtol=0)
 
 
 @cases
@@ -61,7 +62,7 @@ def test_every_change_changes_the_model_and_is_undone(kind: Any, name: str) -> N
     for change in changes:
         change = {key: (one[0], 0 if recurrent else one[1], *one[2:]) for key, one in change.items()}
         with intervene(model, **change):
-            assert not torch.allclose(run(), before, atol=1e-6), change
+            assert not torch.allclose(run(), before, atol=small_apart(before)), change
         assert torch.equal(run(), before)
 
 
@@ -311,7 +312,7 @@ def test_one_row_of_a_decoder_of_torch(site: str) -> None:
         with intervene(model, **change), watch(model) as seen:
             after = model(target, memory, tgt_mask=ahead)
         assert (after - before).abs().amax((0, 2)).gt(1e-3).tolist() == [False, True, False]
-        assert seen.badge.difference < 1e-5
+        assert seen.badge.difference <= small_apart()
     with intervene(model, pin=(site, 1, 1, 0)), watch(model) as seen:
         model(target, memory, tgt_mask=ahead)
     assert seen.weights(site, 1)[1, 0] == 1

@@ -12,10 +12,12 @@ from regard.attention import attend
 from regard.errors import InputError
 from regard.lens.capture import Recorder, Seen
 from regard.lens.recording import Recording
+from tests.bounds import weights_apart
 from tests.unit.lens.test_recording import draw, truth
 
 B, H, J, N, D, V, FIRST = 3, 4, 2, 12, 5, 3, 5  # FIRST tokens are read at once, the rest one by one
 QUERY, KEY, VALUE = draw(B, H, N, D, seed=1), draw(B, J, N, D, seed=2), draw(B, J, N, V, seed=3)
+BOUND = weights_apart(QUERY, KEY)
 PADDED = (torch.arange(N) >= torch.tensor([0, 2, 3])[:, None])[:, None, None]
 TABLE = draw(H, 2 * N - 1, seed=4)
 BY_DISTANCE = TABLE[:, torch.arange(N) - torch.arange(N)[:, None] + N - 1][None]
@@ -59,7 +61,7 @@ def same(seen: Recording, **options: Any) -> None:
     for batch in range(B):
         for head in range(H):
             found = seen.weights("here", head, batch=batch).double()
-            torch.testing.assert_close(found, expected[batch, head], atol=1e-5, rtol=0)
+            torch.testing.assert_close(found, expected[batch, head], atol=BOUND, rtol=0)
     assert seen.badge.true, str(seen.badge)
 
 
@@ -197,10 +199,10 @@ def test_texts_of_unequal_length() -> None:
         size = FIRST + end - 1
         found = seen.weights("here", 1, batch=batch)
         assert found.shape == (size, size)
-        torch.testing.assert_close(found.double(), expected[batch, 1, :size, :size], atol=1e-5, rtol=0)
+        torch.testing.assert_close(found.double(), expected[batch, 1, :size, :size], atol=BOUND, rtol=0)
     assert bool((seen.statistics("here").entropy[0, :, FIRST + 2 :] == 0).all())
     torch.testing.assert_close(
-        seen.received("here")[0].double(), expected[0, :, : FIRST + 2].sum(-2), atol=1e-5, rtol=0
+        seen.received("here")[0].double(), expected[0, :, : FIRST + 2].sum(-2), atol=N * BOUND, rtol=0
     )
 
 

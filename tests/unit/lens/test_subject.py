@@ -19,6 +19,7 @@ from regard.interop import auto_loading
 from regard.lens.recording import Recording
 from regard.lens.subject import Subject, open_subject, unlike_ends
 from regard.lens.words import side_of, strings
+from tests.bounds import small_apart
 from tests.families import families
 from tests.subjects import ours, paired, theirs
 
@@ -80,7 +81,7 @@ def test_what_a_translator_says_itself_is_what_it_reads(name: str, root: Path) -
     again = one.see(SHORT, " ".join(map(str, said)))
     if seen.target_tokens == again.target_tokens:  # unless it said special tokens on its way
         site = next(site for site in seen.sites if seen.last.crosses(site))
-        torch.testing.assert_close(seen.weights(site, 0), again.weights(site, 0))
+        torch.testing.assert_close(seen.weights(site, 0), again.weights(site, 0), atol=small_apart(), rtol=0)
 
 
 def test_beams_are_those_of_the_task(root: Path) -> None:
@@ -106,7 +107,7 @@ def test_texts_side_by_side_are_as_each_alone(name: str, root: Path) -> None:
             weights = alone.weights(site, 1 if "recurrent" not in name else 0)
             rows, columns = weights.shape
             beside = both.weights(site, 1 if "recurrent" not in name else 0, (0, rows), (0, columns), batch=batch)
-            torch.testing.assert_close(beside, weights, atol=1e-5, rtol=0)
+            torch.testing.assert_close(beside, weights, atol=small_apart(), rtol=0)
             assert int(both.last.counted(site, batch).sum()) == rows  # padding is not counted
     table = {(line.site, line.head): line for line in both.heads().lines}
     assert len(table) == sum(len(both.last.map(site).heads) for site in both.sites)
@@ -201,7 +202,7 @@ def test_weights_of_theirs_are_those_of_eager(root: Path) -> None:
     seen = one.see(TEXT)
     for site, weights in zip(seen.sites, expected, strict=True):
         for head in range(4):
-            torch.testing.assert_close(seen.weights(site, head), weights[0, head], atol=1e-5, rtol=0)
+            torch.testing.assert_close(seen.weights(site, head), weights[0, head], atol=small_apart(), rtol=0)
 
 
 def test_what_ours_equal_is_loaded_by_us(tmp_path: Path) -> None:

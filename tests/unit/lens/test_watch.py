@@ -18,6 +18,7 @@ from regard.lens.recording import Recording
 from regard.lens.watch import watch
 from regard.models import Seam, seams
 from regard.tasks import Classifier, Generator, Translator
+from tests.bounds import small_apart
 from tests.families import FAMILIES, WORDS, Example, families
 from tests.unit.lens.test_recording import truth
 
@@ -47,7 +48,7 @@ def joined(calls: list[Tensor]) -> Tensor:
 
 
 def close(found: Tensor, expected: Tensor) -> None:
-    torch.testing.assert_close(found.double(), expected.double(), atol=1e-5, rtol=0)
+    torch.testing.assert_close(found.double(), expected.double(), atol=small_apart(), rtol=0)
 
 
 def all_as(recording: Recording, found: dict[str, list[Tensor]]) -> None:

@@ -10,12 +10,11 @@ from torch import Tensor
 
 from regard.models import Encoder
 from regard.models.layers import ACTIVATIONS
+from tests.bounds import close
 from tests.families import FAMILIES, LABELS, Family, encoder
 from tests.unit.models.peers import stack
 
-PRECISIONS = pytest.mark.parametrize(
-    ("dtype", "bound"), [(torch.float32, 1e-5), (torch.float64, 1e-12)], ids=["float32", "float64"]
-)
+PRECISIONS = pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=["float32", "float64"])
 CONFIGS: dict[str, dict[str, Any]] = {
     "bert": {},
     "pre": {"norm": "pre", "activation": "relu"},
@@ -39,13 +38,13 @@ def segments_of(example: Any) -> Tensor:
 
 @PRECISIONS
 @pytest.mark.parametrize("name", CONFIGS)
-def test_it_is_torchs_encoder(name: str, dtype: torch.dtype, bound: float) -> None:
+def test_it_is_torchs_encoder(name: str, dtype: torch.dtype) -> None:
     family = Family("", encoder(**CONFIGS[name]), ())
     model, example = family.model(dtype=dtype), family.example(lengths=(6, 2, 4))
     segments = segments_of(example)
     expected = peer(model, example.ids, example.mask, segments)
     found = model(example.ids, example.mask, segments)
-    torch.testing.assert_close(found[example.mask], expected[example.mask], atol=bound, rtol=0)
+    close(model, found[example.mask], expected[example.mask])
 
 
 def test_segments_are_the_first_unless_told() -> None:
@@ -71,7 +70,7 @@ def test_the_mask_head_is_dense_norm_and_the_table() -> None:
     head, x = model.mask_head, model.encode(example.ids, example.mask)
     inner = head.norm(torch.nn.functional.gelu(x @ head.dense.weight.T + head.dense.bias))
     expected = inner @ model.embedding.table.weight.T + head.output.bias
-    torch.testing.assert_close(family.run(model, example), expected, atol=1e-12, rtol=1e-12)
+    close(model, family.run(model, example), expected)
 
 
 @pytest.mark.parametrize("activation", ["tanh", "relu"])
@@ -84,7 +83,7 @@ def test_the_class_head_hears_the_first_word(pooled: bool, activation: str) -> N
     if pooled:
         first = ACTIVATIONS[activation](first @ model.pooler.weight.T + model.pooler.bias)
     expected = first @ model.class_head.weight.T + model.class_head.bias
-    torch.testing.assert_close(family.run(model, example), expected, atol=1e-12, rtol=1e-12)
+    close(model, family.run(model, example), expected)
 
 
 @pytest.mark.parametrize("pooled", [True, False])

@@ -10,10 +10,10 @@ from torch import Tensor
 
 from regard.attention import attend
 from regard.models import seams
+from tests.bounds import close
 from tests.families import FAMILIES, families
 
 RECURRENT = families(lambda family: family.config.family == "recurrent")
-NEAR = {"atol": 1e-12, "rtol": 0}
 
 
 def by_formula(model: Any, source: Tensor, target: Tensor) -> Tensor:
@@ -36,7 +36,7 @@ def test_additive_attention_is_its_formula() -> None:
     found = family.run(model, example)
     for row in range(3):
         alone = example.row(row)
-        torch.testing.assert_close(found[row], by_formula(model, alone.ids[0], alone.target[0]), **NEAR)
+        close(model, found[row], by_formula(model, alone.ids[0], alone.target[0]))
 
 
 @pytest.mark.parametrize("name", ["recurrent", "recurrent deep"])
@@ -48,7 +48,7 @@ def test_without_attention_it_is_one_lstm_after_another(name: str) -> None:
         alone = example.row(row)
         _, state = model.cells.encoder(model.source(alone.ids))
         out, _ = model.cells.decoder(model.target(alone.target), state)
-        torch.testing.assert_close(found[row], model.cells.output(out[0]), **NEAR)
+        close(model, found[row], model.cells.output(out[0]))
 
 
 def test_the_scores_go_through_the_door_as_bias() -> None:
@@ -83,7 +83,7 @@ def test_saying_in_parts_is_saying_at_once(name: str) -> None:
     for part in example.target.split([1, 3, 1], 1):
         logits, state = model.advance(part, state)
         parts.append(logits)
-    torch.testing.assert_close(torch.cat(parts, 1), family.run(model, example), **NEAR)
+    close(model, torch.cat(parts, 1), family.run(model, example))
 
 
 @pytest.mark.parametrize("name", RECURRENT)
@@ -94,7 +94,7 @@ def test_a_state_can_be_taken_in_another_order(name: str) -> None:
     state = model.start(example.ids, example.mask)
     _, state = model.advance(example.target[:, :2], state)
     found, _ = model.advance(example.target[order, 2:], state.select(order))
-    torch.testing.assert_close(found, family.run(model, example)[order, 2:], **NEAR)
+    close(model, found, family.run(model, example)[order, 2:])
 
 
 @pytest.mark.parametrize("name", RECURRENT)
@@ -103,7 +103,7 @@ def test_padding_on_the_left_is_no_word_either(name: str, left: int, right: int)
     family = FAMILIES[name]
     model, example = family.model(), family.example()
     shifted = example.padded(left, right, filler=7)
-    torch.testing.assert_close(family.run(model, shifted), family.run(model, example), atol=1e-5, rtol=0)
+    close(model, family.run(model, shifted), family.run(model, example))
 
 
 def test_with_padding_on_the_left_weights_stay_at_the_places_of_the_words() -> None:

@@ -10,12 +10,11 @@ from torch import Tensor, nn
 
 from regard.errors import InputError
 from regard.models import Transformer
+from tests.bounds import close
 from tests.families import FAMILIES, Family, settled, transformer
 from tests.unit.models.peers import future, stack, weights
 
-PRECISIONS = pytest.mark.parametrize(
-    ("dtype", "bound"), [(torch.float32, 1e-5), (torch.float64, 1e-12)], ids=["float32", "float64"]
-)
+PRECISIONS = pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=["float32", "float64"])
 CONFIGS = {
     "post": {},
     "pre": {"norm": "pre"},
@@ -47,22 +46,22 @@ def peer_decode(model: Transformer, x: Tensor, memory: Tensor, mask: Tensor | No
 @PRECISIONS
 @pytest.mark.parametrize("padded", [False, True])
 @pytest.mark.parametrize("name", CONFIGS)
-def test_it_is_torchs_transformer(name: str, padded: bool, dtype: torch.dtype, bound: float) -> None:
+def test_it_is_torchs_transformer(name: str, padded: bool, dtype: torch.dtype) -> None:
     family = family_of(CONFIGS[name])
     model = family.model(dtype=dtype)
     example = family.example(lengths=(6, 2, 4) if padded else (6, 6, 6))
     mask = example.mask if padded else None
     memory = peer_encode(model, model.source(example.ids, torch.arange(6)), mask)
     found = model.encode(example.ids, mask)
-    torch.testing.assert_close(found[example.mask], memory[example.mask], atol=bound, rtol=0)
+    close(model, found[example.mask], memory[example.mask])
     expected = peer_decode(model, model.target(example.target, torch.arange(5)), memory, mask)
-    torch.testing.assert_close(family.run(model, example), expected, atol=bound, rtol=bound)
+    close(model, family.run(model, example), expected)
 
 
 @PRECISIONS
 @pytest.mark.parametrize("norm", ["pre", "post"])
 @pytest.mark.filterwarnings("ignore:enable_nested_tensor")
-def test_its_stacks_are_those_of_nn_transformer(norm: str, dtype: torch.dtype, bound: float) -> None:
+def test_its_stacks_are_those_of_nn_transformer(norm: str, dtype: torch.dtype) -> None:
     """The whole module at once. It has final norms; ours has them only where norms come first."""
     family = family_of({"norm": norm})
     model, example = family.model(dtype=dtype), family.example(lengths=(6, 2, 4))
@@ -72,7 +71,7 @@ def test_its_stacks_are_those_of_nn_transformer(norm: str, dtype: torch.dtype, b
         x, y, tgt_mask=future(5), src_key_padding_mask=hidden, memory_key_padding_mask=hidden, tgt_is_causal=True
     )
     logits = found @ model.target.table.weight.T
-    torch.testing.assert_close(family.run(model, example), logits, atol=bound, rtol=bound)
+    close(model, family.run(model, example), logits)
 
 
 def peer_of(model: Transformer, dtype: torch.dtype) -> nn.Transformer:
@@ -128,7 +127,7 @@ def test_padding_inside_the_source_is_no_word() -> None:
     model = family.model()
     target = torch.tensor([[1, 7, 8]])
     gaps, dense = (model(torch.tensor([ids]), target) for ids in ([0, 4, 0, 0, 5, 6], [4, 5, 6]))
-    torch.testing.assert_close(gaps, dense, atol=1e-5, rtol=0)
+    close(model, gaps, dense)
 
 
 def test_reading_then_saying_is_the_forward() -> None:

@@ -25,6 +25,7 @@ from regard.errors import FileError, InputError
 from regard.training import loop
 from regard.training.events import Event, Finished, Preparing, Saved, Started, Stepped, Validated
 from regard.training.state import checkpoints
+from tests.threads import THREADS
 from tests.training_cases import CHANCE, TINY, Heard, Stop, go, left_by, numbers, same, settings, write_rows
 
 ROOT = Path(__file__).parents[3]
@@ -88,21 +89,23 @@ def test_a_run_may_be_stopped_after_every_single_step(corpus: Path, whole: Path,
 def test_a_resumed_run_keeps_the_threads_it_began_with(corpus: Path, whole: Path, tmp_path: Path) -> None:
     with pytest.raises(Stop):
         go(corpus, tmp_path, TINY, CHANCE, listener=Heard(at(Saved)))
-    torch.set_num_threads(2)
-    regard.training.train(str(corpus), tmp_path, settings=settings(TINY, CHANCE), device="cpu", threads=2)
-    assert json.loads((tmp_path / "run.json").read_text())["threads"] == 1
+    others = THREADS + 1
+    torch.set_num_threads(others)
+    regard.training.train(str(corpus), tmp_path, settings=settings(TINY, CHANCE), device="cpu", threads=others)
+    assert json.loads((tmp_path / "run.json").read_text())["threads"] == THREADS
     same(tmp_path, whole)
 
 
 def test_training_leaves_threads_and_small_numbers_as_they_were(corpus: Path, tmp_path: Path) -> None:
-    torch.set_num_threads(2)
+    others = THREADS + 1
+    torch.set_num_threads(others)
     small = torch.tensor(1e-40)
     go(corpus, tmp_path / "whole", TINY, {"training.steps": 1})
-    assert torch.get_num_threads() == 2
+    assert torch.get_num_threads() == others
     assert float(small * 0.5) > 0
     with pytest.raises(Stop):
         go(corpus, tmp_path / "broken", TINY, listener=Heard(at(Started)))
-    assert torch.get_num_threads() == 2
+    assert torch.get_num_threads() == others
     assert float(small * 0.5) > 0
 
 
@@ -195,7 +198,7 @@ def test_the_command_line_says_where_it_was_saved(
 
     monkeypatch.setattr(loop.Run, "tell", tell)
     how = [word for one in settings(TINY, CHANCE) for word in ("--set", one)]
-    command = ["train", str(corpus), "--out", str(tmp_path), "--threads", "1", "--device", "cpu", *how]
+    command = ["train", str(corpus), "--out", str(tmp_path), "--threads", str(THREADS), "--device", "cpu", *how]
     said = CliRunner().invoke(app, command)
     assert said.exit_code == status, said.output
     assert "saved at step 5" in said.output

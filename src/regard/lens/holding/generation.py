@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from regard.errors import InputError
 from regard.lens.holding.grip import Grip
 from regard.lens.holding.texts import is_pair, read_texts
+from regard.lens.holding.transformers_names import beam_search
 
 
 def held_generate(grip: Grip, model: Any, generate: Callable[..., Any]) -> Callable[..., Any]:
@@ -93,7 +94,7 @@ class BeamSearch:
         config = model_kwargs["generation_config"]
         wanted = config.return_dict_in_generate
         config.return_dict_in_generate = True
-        found = type(model)._beam_search(model, input_ids, **model_kwargs)
+        found = beam_search(model, input_ids, **model_kwargs)
         config.return_dict_in_generate = wanted
         for order in self.orders:
             order.append(found.beam_indices)

@@ -15,6 +15,7 @@ from regard.errors import InputError
 from regard.lens.capture import Seen
 from regard.lens.holding.call import Call
 from regard.lens.holding.stack import Stack, recomputing, refuse
+from regard.lens.torch_names import COMPILED, unwatched
 from regard.models.seam import Attend, Hook
 
 
@@ -31,7 +32,7 @@ class Grip:
 
     def __init__(self, model: nn.Module, recorder: Listener | None, hook: Hook | None) -> None:
         self.model, self.recorder, self.hook = model, recorder, hook
-        self.stack = Stack({id(part): name.replace("_orig_mod.", "") for name, part in model.named_modules()})
+        self.stack = Stack({id(part): name.replace(COMPILED, "") for name, part in model.named_modules()})
         self.thread, self.lock = threading.get_ident(), threading.RLock()
         self.generating = False
         self.read = 0  # tokens of the text that this generation has read
@@ -66,7 +67,7 @@ class Grip:
             rounded = torch.get_autocast_dtype(query.device.type)  # on their way into the kernel
             query, key = query.to(rounded), key.to(rounded)
         options: ScoreOptions = {name: more[name] for name in ScoreOptions.__annotations__ if name in more}  # type: ignore[assignment]
-        with torch._C.DisableTorchFunction():  # our own mode, and those of others, need not look at what we do
+        with unwatched():  # our own mode, and those of others, need not look at what we do
             self.recorder.see(
                 Seen(
                     site, query, key, value, output, options, call.implementation,

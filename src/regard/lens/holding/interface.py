@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -17,6 +16,7 @@ from regard.lens.holding.call import Call, same_batch, with_mask
 from regard.lens.holding.lazy import lazy_mask
 from regard.lens.holding.leading import lead
 from regard.lens.holding.name import NAME, Name, usual
+from regard.lens.holding.transformers_names import collected
 
 
 def attention(
@@ -50,12 +50,6 @@ def attention(
     asked = more.get("output_attentions") or getattr(config, "output_attentions", False) or collected()
     wanted = before == "eager" and asked
     return output.transpose(1, 2).contiguous(), dense_weights(call, key.shape[-2]) if wanted else None
-
-
-def collected() -> bool:
-    """Does transformers gather weights just now? It takes the argument `output_attentions` for itself."""
-    collector = getattr(sys.modules.get("transformers.utils.output_capturing"), "_active_collector", None)
-    return any("attentions" in name for name in (collector.get() if collector is not None else None) or ())
 
 
 def told(before: str | None) -> str:

@@ -11,11 +11,12 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.utils._pytree import tree_map
 
 from regard.errors import InputError
 from regard.lens.holding.name import usual
 from regard.lens.holding.patterns import MaskFunction, Pattern, read_pattern
+from regard.lens.holding.transformers_names import causal_mask_function, draw_mask
+from regard.lens.torch_names import plain_functions, tree_map, without_storage
 
 LARGEST = 1 << 26  # cells of a mask worked out one by one: 64 MB
 
@@ -50,8 +51,6 @@ class Order:
 
     def drawn(self) -> Tensor:
         """The mask, cell by cell, as transformers draws it for SDPA."""
-        from transformers.masking_utils import sdpa_mask
-
         cells = self.batch * self.queries * self.keys
         if cells > LARGEST:
             raise InputError(
@@ -60,13 +59,11 @@ class Order:
                 f"{self.batch} x {self.queries:,} x {self.keys:,} cells; at most {LARGEST:,}",
                 do="give the model a shorter text, or fewer texts at once",
             )
-        mask = sdpa_mask(
+        return draw_mask(
             batch_size=self.batch, q_length=self.queries, kv_length=self.keys, q_offset=self.query_offset,
             kv_offset=self.key_offset, mask_function=self.function, attention_mask=self.padding,
-            allow_is_causal_skip=False, allow_is_bidirectional_skip=False, use_vmap=self.vmap, device=self.device,
+            use_vmap=self.vmap, device=self.device,
         )  # fmt: skip
-        assert mask is not None
-        return mask
 
     def for_the_model(self) -> Tensor:
         """The mask as this model would have got it without us."""
@@ -98,13 +95,13 @@ class LazyMask(Tensor):
     @staticmethod
     def __new__(cls, order: Order) -> LazyMask:
         shape = (order.batch, 1, order.queries, order.keys)
-        mask: LazyMask = Tensor._make_wrapper_subclass(cls, shape, dtype=order.dtype, device=torch.device(order.device))
+        mask: LazyMask = without_storage(cls, shape, order.dtype, torch.device(order.device))
         mask.order = order
         return mask
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        with torch._C.DisableTorchFunctionSubclass():
+        with plain_functions():
             try:
                 return func(*args, **(kwargs or {}))
             except UndrawnError:
@@ -143,12 +140,10 @@ def lazy_mask(
     """What we register as transformers' mask function: it draws nothing."""
     if isinstance(attention_mask, LazyMask):
         return attention_mask
-    if mask_function is None:
-        from transformers.masking_utils import causal_mask_function as mask_function
-    assert mask_function is not None
     return LazyMask(
         Order(
             batch_size, q_length, kv_length, int(q_offset), int(kv_offset),
-            mask_function, attention_mask, use_vmap, device, dtype if usual(config) == "eager" else torch.bool,
+            mask_function or causal_mask_function(), attention_mask, use_vmap, device,
+            dtype if usual(config) == "eager" else torch.bool,
         )
     )  # fmt: skip

@@ -9,6 +9,8 @@ from __future__ import annotations
 from copy import copy
 from typing import Any
 
+from regard.lens.holding.transformers_names import implementation, name_implementation
+
 NAME = "regard"  # not "flash..." nor "a/b", which transformers takes for kernels to fetch
 
 
@@ -21,7 +23,7 @@ class Name(str):
     @classmethod
     def of(cls, config: Any) -> Name:
         """A name for this config, not yet put there; the one that it has, if it is held already."""
-        found = config._attn_implementation
+        found = implementation(config)
         if not isinstance(found, Name):
             before, found = found, cls(NAME)
             found.before, found.holds = before, 0
@@ -30,14 +32,14 @@ class Name(str):
 
     def put(self, config: Any) -> None:
         """Into the config, if transformers has let it be switched to us."""
-        if config._attn_implementation == NAME:
-            config._attn_implementation_internal = self
+        if implementation(config) == NAME:
+            name_implementation(config, self)
 
     def let_go(self, config: Any) -> None:
         """With the last hold the config is as it was, whatever the order in which holds end."""
         self.holds -= 1
         if not self.holds:
-            config._attn_implementation_internal = self.before
+            name_implementation(config, self.before)
 
     def __eq__(self, other: object) -> bool:
         return str.__eq__(self, other) is True or other == ("eager" if self.before == "eager" else "sdpa")
@@ -54,5 +56,5 @@ class Name(str):
 
 def usual(config: Any) -> str | None:
     """The implementation that a config would have without us."""
-    name = getattr(config, "_attn_implementation", "sdpa")
+    name = implementation(config, "sdpa")
     return name.before if isinstance(name, Name) else name

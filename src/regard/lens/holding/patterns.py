@@ -12,8 +12,20 @@ from typing import Any
 
 from torch import Tensor
 
+from regard.lens.holding.transformers_names import (
+    AND,
+    BOTH_WAYS,
+    CAUSAL,
+    CHUNKS,
+    MAKERS,
+    MASKING,
+    PADDING,
+    WINDOW,
+    WINDOW_BOTH_WAYS,
+    Maker,
+)  # fmt: skip
+
 MaskFunction = Callable[..., Any]
-THEIRS = "transformers.masking_utils"
 
 
 @dataclass(frozen=True)
@@ -28,22 +40,26 @@ class Pattern:
 
 def read_pattern(function: MaskFunction, end: int) -> Pattern:
     """The pattern of a mask function over keys that stand before position `end`."""
-    name, free = function_name(function), free_variables(function)
-    if name == "and_masks":
-        return together(read_pattern(part, end) for part in free["mask_functions"])
-    if name == "causal_mask_function":
-        return Pattern(right=0)
-    if name == "bidirectional_mask_function":
-        return Pattern()
-    if name == "sliding_window_overlay":
-        return Pattern(left=free["sliding_window"] - 1)  # their window counts the token itself
-    if name == "sliding_window_bidirectional_overlay":
-        return Pattern(left=free["sliding_window"], right=free["sliding_window"])
-    if name == "padding_mask_function":
-        return Pattern(paddings=(free["padding_mask"],))
-    if name == "chunked_overlay" and end <= free["chunk_size"]:
-        return Pattern()  # all in the first chunk: only padding lies in another
-    return Pattern(strange=(name,))
+    name = function_name(function)
+    maker = next((maker for maker in MAKERS if maker.name == name), None)
+    free = free_variables(function)
+    if maker is None or (maker.variable and maker.variable not in free):
+        return Pattern(strange=(name,))
+    held: Any = free.get(maker.variable)
+    if maker == AND:
+        return together(read_pattern(part, end) for part in held)
+    if maker == CHUNKS:  # all in the first chunk: only padding lies in another
+        return Pattern() if end <= held else Pattern(strange=(name,))
+    return ALONE[maker](held)
+
+
+ALONE: dict[Maker, Callable[[Any], Pattern]] = {
+    CAUSAL: lambda _: Pattern(right=0),
+    BOTH_WAYS: lambda _: Pattern(),
+    WINDOW: lambda window: Pattern(left=window - 1),  # their window counts the token itself
+    WINDOW_BOTH_WAYS: lambda window: Pattern(left=window, right=window),
+    PADDING: lambda padding: Pattern(paddings=(padding,)),
+}
 
 
 def together(parts: Iterable[Pattern]) -> Pattern:
@@ -63,7 +79,7 @@ def function_name(function: MaskFunction) -> str:
     """The name of the function of transformers that made this one; of any other, its module too."""
     name = str(getattr(function, "__qualname__", type(function).__qualname__)).split(".<locals>", 1)[0]
     module = str(getattr(function, "__module__", "unknown"))
-    return name if module == THEIRS else f"{module}.{name}"
+    return name if module == MASKING else f"{module}.{name}"
 
 
 def free_variables(function: MaskFunction) -> dict[str, Any]:

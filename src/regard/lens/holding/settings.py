@@ -9,6 +9,8 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 
 import torch
 
+from regard.lens.torch_names import COMPILER
+
 
 class Shared:
     """A context for all holds together: entered with the first and left with the last, whatever their order."""
@@ -47,7 +49,7 @@ def slow_path() -> Iterator[None]:
 @contextmanager
 def uncompiled() -> Iterator[None]:
     """Without what torch.compile has made, which calls nothing of ours: what was compiled runs as it was written."""
-    if "torch._dynamo" not in sys.modules:  # then nothing has been compiled, and asking would import much
+    if COMPILER not in sys.modules:  # then nothing has been compiled, and asking would import much
         yield
         return
     with torch.compiler.set_stance("force_eager"):

@@ -6,10 +6,10 @@ import re
 from collections import Counter
 from dataclasses import dataclass, field
 
-import torch
 from torch import nn
 
 from regard.errors import InputError
+from regard.lens.torch_names import in_backward
 
 ATTENTION = re.compile(r"(?<!fl)atten|attn|mha$", re.IGNORECASE)  # not Flatten
 HELPER = re.compile(r"(output|projection|proj|dropout|norm|bias|embeddings?|mask|gate|mlp)$", re.IGNORECASE)
@@ -25,7 +25,7 @@ def looks_like_attention(module: nn.Module) -> bool:
 
 def recomputing() -> bool:
     """Are we inside a backward pass? There gradient checkpointing runs forwards again that were seen before."""
-    return torch._C._current_graph_task_id() != -1
+    return in_backward()
 
 
 @dataclass
