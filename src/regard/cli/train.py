@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from regard.cli.lines import plain
+from regard.cli.texts import COLUMNS, ENCODING, as_columns
 from regard.cli.verb import write
 from regard.errors import FileError, InputError
 
@@ -33,6 +34,8 @@ def train(
         None, "--set", metavar="KEY=VALUE", help="Change one setting, such as training.steps=500; may be repeated."
     ),
     task: str | None = typer.Option(None, metavar="TASK", help="translate, generate, mask or classify."),
+    columns: str | None = typer.Option(None, metavar="A,B", help=COLUMNS),
+    encoding: str | None = typer.Option(None, metavar="NAME", help=ENCODING),
     strict: bool = typer.Option(False, "--strict", help="Stop at the first line that would have to be dropped."),
     device: str = typer.Option("auto", help="auto, cpu, cuda or mps."),
     seed: int | None = typer.Option(None, help="Which random numbers to use."),
@@ -50,7 +53,7 @@ def train(
     given, folder = check_arguments(what, out, json)
     how = {
         "data": data, "settings": settings or [], "task": task, "strict": strict, "device": device, "seed": seed,
-        "threads": threads, "tensorboard": tensorboard,
+        "threads": threads, "tensorboard": tensorboard, "columns": as_columns(columns), "encoding": encoding,
     }  # fmt: skip
     try:
         if dry_run:

@@ -25,6 +25,7 @@ from regard.training.folder import Folder, Log
 from regard.training.gradients import Gradients
 from regard.training.loop import Run
 from regard.training.loss import objective_for
+from regard.training.reading import READING, Reading
 from regard.training.recipe import Recipe, find_recipe, names, read_recipe, with_settings
 from regard.training.serving import feeds_for
 from regard.training.signals import Stopping
@@ -66,6 +67,8 @@ def train(
     data: str | Path | None = None,
     settings: Sequence[str] = (),
     task: str | None = None,
+    columns: Sequence[str | int] | None = None,
+    encoding: str | None = None,
     strict: bool = False,
     device: str = "auto",
     seed: int | None = None,
@@ -77,13 +80,15 @@ def train(
     """Train a model in the folder `out`, or go on with the training that is there.
 
     `what` is the name of a recipe that comes with regard, a recipe file (.toml), or one or two files of text. Files
-    named in a recipe are looked for in `data`. `settings` change single values: "training.steps=500". The same call
-    again goes on where the last one stopped; when nothing is left to do it says so. `strict` makes every dropped row an
-    error. `threads` is how many the CPU uses; a resumed run uses those it began with. `tensorboard` writes the curves
-    for it too, as they come.
+    named in a recipe are looked for in `data`. `settings` change single values: "training.steps=500". `columns` of a
+    file are numbers from 0, or names; `encoding` is that of files that are not UTF-8. The same call again goes on where
+    the last one stopped; when nothing is left to do it says so. `strict` makes every dropped row an error. `threads` is
+    how many the CPU uses; a resumed run uses those it began with. `tensorboard` writes the curves for it too, as they
+    come.
     """
     base = Path("." if data is None else data)
-    recipe = resolve(what, base, list(settings), task, seed)
+    reading = Reading(None if columns is None else tuple(columns), encoding)
+    recipe = resolve(what, base, list(settings), task, seed, reading)
     if tensorboard and not dry_run:
         listener = Board(Path(out), listener)
     asked = Asked(Path(out), base, strict, device_of(device), threads, listener)
@@ -105,18 +110,23 @@ def as_before() -> Iterator[None]:
 
 
 def resolve(
-    what: str | Path | Sequence[str], base: Path, settings: list[str], task: str | None, seed: int | None
+    what: str | Path | Sequence[str],
+    base: Path,
+    settings: list[str],
+    task: str | None,
+    seed: int | None,
+    reading: Reading = READING,
 ) -> Recipe:
     """The effective recipe."""
     given = [str(what)] if isinstance(what, (str, Path)) else [str(one) for one in what]
     if len(given) == 1 and (given[0].endswith(".toml") or given[0] in names()):
-        found = find_recipe(given[0])
+        found = reading.of_recipe(find_recipe(given[0]))
         if task is not None and task != found.get("task", "translate"):
             settings = [f"task={task}", *settings]
     elif len(given) == 1 and not is_data(given[0], base):
         found = find_recipe(given[0])  # neither a recipe nor a file: the error offers the nearest recipe
     else:
-        found = recipe_for(given, base, task)
+        found = recipe_for(given, base, task, reading)
         if any(setting.partition("=")[0].strip() in ("start", "model.family") for setting in settings):
             found["model"] = {}  # the sizes by default are those of a fresh transformer
     if seed is not None:
@@ -132,9 +142,11 @@ def is_data(name: str, base: Path) -> bool:
 def rehearse(recipe: Recipe, asked: Asked) -> Outcome:
     """Look at everything that a run would read, and build its model, without training or writing anything."""
     preparation = Preparation(recipe, asked.base, asked.out, asked.strict, asked.listener)
-    preparation.check()
+    notes = preparation.check()
     for name in preparation.fingerprint():
         asked.listener(Note(f"would read {name}"))
+    for note in notes:
+        asked.listener(Note(note))
     parameters = sum(tensor.numel() for tensor in own_tensors(sketch(recipe)).values())
     return Outcome(asked.out, "dry run", recipe=recipe.to_toml(), parameters=parameters)
 
