@@ -12,8 +12,7 @@ from regard.text.grammar import is_grammar
 from regard.training.reading import READING, Reading
 from regard.training.recipe import TASKS
 from regard.training.sources import Rows
-
-KINDS = {"pairs": "translate", "labelled": "classify", "lines": "generate"}
+from regard.training.starting import KINDS, Start
 
 
 class Size(NamedTuple):
@@ -41,8 +40,10 @@ STACKS: dict[str, dict[str, int]] = {
 }
 
 
-def recipe_for(files: Sequence[str], base: Path, task: str | None, reading: Reading = READING) -> dict[str, Any]:
-    """The data of a recipe for one file of any format, or two line-aligned ones."""
+def recipe_for(
+    files: Sequence[str], base: Path, task: str | None, reading: Reading = READING, start: Start | None = None
+) -> dict[str, Any]:
+    """The data of a recipe for one file of any format, or two line-aligned ones; `start`: for training from there."""
     if not 1 <= len(files) <= 2:
         raise InputError("training reads one file, or two that are line-aligned", found=", ".join(files))
     if task is not None and task not in TASKS:
@@ -58,7 +59,8 @@ def recipe_for(files: Sequence[str], base: Path, task: str | None, reading: Read
             + f"[{', '.join(map(repr, files))}]",
         )
     grammar = is_grammar(files[0])
-    task = task or ("translate" if grammar else KINDS[guess_kind(tuple(files), base, wanted=reading.wanted)])
+    kind = "pairs" if grammar else guess_kind(tuple(files), base, wanted=reading.wanted)
+    task = task or (KINDS[kind] if start is None else start.task_for(kind))
     source: Any = files[0] if len(files) == 1 else {"source": files[0], "target": files[1]}
     source = source if grammar else reading.of(source)
     count = rows_in(source, base, task)
@@ -70,7 +72,7 @@ def recipe_for(files: Sequence[str], base: Path, task: str | None, reading: Read
     }  # fmt: skip
     if task != "translate":
         training |= {"batch_tokens": max(size.tokens, 4096), "rate": size.rate / 2}
-    return {
+    recipe = {
         "name": Path(files[0]).name.split(".")[0] or "run",
         "task": task,
         "data": {"train": [source], "held": max(20, min(1000, count // 20))},
@@ -78,6 +80,7 @@ def recipe_for(files: Sequence[str], base: Path, task: str | None, reading: Read
         "model": model_for(task, size),
         "training": training,
     }
+    return recipe if start is None else start.suited(recipe, steps=True)
 
 
 def model_for(task: str, size: Size) -> dict[str, Any]:

@@ -29,6 +29,7 @@ from regard.training.reading import READING, Reading
 from regard.training.recipe import Recipe, find_recipe, names, read_recipe, with_settings
 from regard.training.serving import feeds_for
 from regard.training.signals import Stopping
+from regard.training.starting import read_start, start_in, start_words
 from regard.training.state import Position, newest, sweep
 from regard.training.updates import Replayed, Update
 from regard.training.validation import Validation, chooser
@@ -69,6 +70,7 @@ def train(
     task: str | None = None,
     columns: Sequence[str | int] | None = None,
     encoding: str | None = None,
+    start: str | Path | None = None,
     strict: bool = False,
     device: str = "auto",
     seed: int | None = None,
@@ -81,14 +83,15 @@ def train(
 
     `what` is the name of a recipe that comes with regard, a recipe file (.toml), or one or two files of text. Files
     named in a recipe are looked for in `data`. `settings` change single values: "training.steps=500". `columns` of a
-    file are numbers from 0, or names; `encoding` is that of files that are not UTF-8. The same call again goes on where
-    the last one stopped; when nothing is left to do it says so. `strict` makes every dropped row an error. `threads` is
-    how many the CPU uses; a resumed run uses those it began with. `tensorboard` writes the curves for it too, as they
-    come.
+    file are numbers from 0, or names; `encoding` is that of files that are not UTF-8. `start` is a trained model (a
+    folder, or a name) to fine-tune: with its tokenizer and sizes, and at a lower rate. The same call again goes on
+    where the last one stopped; when nothing is left to do it says so. `strict` makes every dropped row an error.
+    `threads` is how many the CPU uses; a resumed run uses those it began with. `tensorboard` writes the curves for it
+    too, as they come.
     """
     base = Path("." if data is None else data)
     reading = Reading(None if columns is None else tuple(columns), encoding)
-    recipe = resolve(what, base, list(settings), task, seed, reading)
+    recipe = resolve(what, base, list(settings), task, seed, reading, None if start is None else str(start))
     if tensorboard and not dry_run:
         listener = Board(Path(out), listener)
     asked = Asked(Path(out), base, strict, device_of(device), threads, listener)
@@ -116,22 +119,28 @@ def resolve(
     task: str | None,
     seed: int | None,
     reading: Reading = READING,
+    start: str | None = None,
 ) -> Recipe:
     """The effective recipe."""
+    begun = None if start is None else read_start(start)
     given = [str(what)] if isinstance(what, (str, Path)) else [str(one) for one in what]
     if len(given) == 1 and (given[0].endswith(".toml") or given[0] in names()):
         found = reading.of_recipe(find_recipe(given[0]))
         if task is not None and task != found.get("task", "translate"):
             settings = [f"task={task}", *settings]
+        found = found if begun is None else begun.suited(found, steps=False)
     elif len(given) == 1 and not is_data(given[0], base):
         found = find_recipe(given[0])  # neither a recipe nor a file: the error offers the nearest recipe
     else:
-        found = recipe_for(given, base, task, reading)
-        if any(setting.partition("=")[0].strip() in ("start", "model.family") for setting in settings):
+        begun = begun or start_in(settings)
+        found = recipe_for(given, base, task, reading, begun)
+        if any(setting.partition("=")[0].strip() == "model.family" for setting in settings):
             found["model"] = {}  # the sizes by default are those of a fresh transformer
     if seed is not None:
         settings = [*settings, f"training.seed={seed}"]
-    return read_recipe(with_settings(found, settings))
+    found = with_settings(found, settings)
+    begun = begun or start_in([f"start={found['start']}"] if isinstance(found.get("start"), str) else [])
+    return read_recipe(found if begun is None else begun.effective(found, settings))
 
 
 def is_data(name: str, base: Path) -> bool:
@@ -148,6 +157,8 @@ def rehearse(recipe: Recipe, asked: Asked) -> Outcome:
     for note in notes:
         asked.listener(Note(note))
     parameters = sum(tensor.numel() for tensor in own_tensors(sketch(recipe)).values())
+    if recipe.start is not None:
+        asked.listener(Note(start_words(recipe, parameters)))
     return Outcome(asked.out, "dry run", recipe=recipe.to_toml(), parameters=parameters)
 
 
@@ -207,7 +218,10 @@ class Trainer:
         """The first process prepares; the others open what it wrote."""
         tokenizer = None
         if self.recipe.start is not None:
-            tokenizer = started_tokenizer(started(self.recipe), self.recipe)
+            begun = started(self.recipe)
+            tokenizer = started_tokenizer(begun, self.recipe)
+            count = sum(tensor.numel() for tensor in own_tensors(begun.model).values())
+            self.tell(Note(start_words(self.recipe, count)))
         if self.workers.first:
             self.preparation.run(tokenizer)
         self.workers.wait()
