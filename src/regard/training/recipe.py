@@ -69,7 +69,7 @@ class Training(Part):
     average: Literal["none", "moving", "last"] = "none"
     decay: float = Field(default=0.999, ge=0, lt=1)  # of the moving average
     last: int = Field(default=5, ge=1)  # how many checkpoints are averaged
-    select: Literal["auto", "loss", "bleu", "chrf", "accuracy", "end"] = "auto"  # which validation is the best
+    select: Literal["auto", "loss", "bleu", "chrf", "accuracy", "end"] = "auto"  # the best validation by `selection`
     patience: int = Field(default=0, ge=0)  # validations without a better one before stopping; 0: never
     validate_every: int = Field(default=500, ge=1)
     checkpoint_every: int = Field(default=500, ge=1)

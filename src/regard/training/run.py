@@ -27,12 +27,13 @@ from regard.training.loop import Run
 from regard.training.loss import objective_for
 from regard.training.reading import READING, Reading
 from regard.training.recipe import Recipe, find_recipe, names, read_recipe, with_settings
+from regard.training.selection import selection_for
 from regard.training.serving import feeds_for
 from regard.training.signals import Stopping
 from regard.training.starting import read_start, start_in, start_words
 from regard.training.state import Position, newest, sweep
 from regard.training.updates import Replayed, Update
-from regard.training.validation import Validation, chooser
+from regard.training.validation import Validation
 
 
 @dataclass(frozen=True)
@@ -194,7 +195,7 @@ class Trainer:
         self.preparation.check()
         corpus = self.preparation.fingerprint()
         if not self.folder.run:  # what is wrong with the settings is said before they claim the folder
-            chooser(self.recipe)
+            selection_for(self.recipe)
             sketch(self.recipe)
         if self.workers.first:
             self.folder.begin(self.recipe, corpus)
@@ -247,7 +248,7 @@ class Trainer:
         run = Run(
             model, how, feed, (Replayed if replayed else Update)(model, how, gradients, self.workers),
             Validation(self.recipe, model, prepared.tokenizer, held, prepared.valid, half),
-            self.asked.out, chooser(self.recipe), lambda: save_model(model, self.asked.out),
+            self.asked.out, selection_for(self.recipe), lambda: save_model(model, self.asked.out),
             self.tell, self.workers, lambda: self.stopping.why,
         )  # fmt: skip
         self.resume(run)

@@ -142,10 +142,13 @@ def test_validation_leaves_the_model_as_it_was(folders: Folders) -> None:
     sources, references = peers.sentences(3, 7), peers.sentences(4, 7)
     expected = translator.translate(sources, beams=1)
     translator.model.train()
-    found, outputs = validate_translations(translator, sources, references, batch=2)
+    found, intervals, outputs = validate_translations(translator, sources, references, batch=2)
     assert translator.model.training
     assert translator.batch == 32
     assert outputs == expected
+    assert intervals == {
+        "bleu": scores.bleu_interval(outputs, references), "chrf": scores.chrf_interval(outputs, references),
+    }  # fmt: skip
     assert found == {
         "bleu": scores.bleu(outputs, references).value, "chrf": scores.chrf(outputs, references).value,
     }  # fmt: skip

@@ -7,7 +7,17 @@ from time import perf_counter
 from typing import NamedTuple
 
 from regard.tasks import Translator
-from regard.text.scores import Score, bleu, bleu_by_length, bleu_tokenised, chrf, paired_bootstrap, pronoun_agreement
+from regard.text.scores import (
+    Score,
+    bleu,
+    bleu_by_length,
+    bleu_interval,
+    bleu_tokenised,
+    chrf,
+    chrf_interval,
+    paired_bootstrap,
+    pronoun_agreement,
+)
 from regard.training.evaluate.data import EvaluationData, Pairs
 from regard.training.evaluate.result import Evaluation
 from regard.training.evaluate.shared import Told, at_work, parts, unheard
@@ -117,7 +127,8 @@ def validate_translations(
     beams: int = 1,
     batch: int = 64,
     max_length: int | None = None,
-) -> tuple[dict[str, float], list[str]]:
-    """BLEU and chrF while a model is being trained, and the translations: greedy, unless asked otherwise."""
+) -> tuple[dict[str, float], dict[str, float], list[str]]:
+    """BLEU and chrF while a model is being trained, their intervals, and the translations: greedy, unless asked."""
     said = translations(translator, sources, Search(beams, None, max_length, batch)).texts
-    return {"bleu": bleu(said, references).value, "chrf": chrf(said, references).value}, said
+    scores = {"bleu": bleu(said, references).value, "chrf": chrf(said, references).value}
+    return scores, {"bleu": bleu_interval(said, references), "chrf": chrf_interval(said, references)}, said
