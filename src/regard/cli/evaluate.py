@@ -49,7 +49,7 @@ def evaluate(
     ),
     alpha: float | None = typer.Option(None, help="How much length is favoured (0.6, or as the folder says)."),
     batch: int | None = typer.Option(None, min=1, help="Texts side by side."),
-    language: str | None = typer.Option(None, help="Of the translations, for Moses tokens (as in training, or en)."),
+    language: str | None = typer.Option(None, help="Of the translations, for Moses tokens (as trained, or guessed)."),
     columns: str | None = typer.Option(None, metavar="A,B", help=COLUMNS),
     encoding: str | None = typer.Option(None, metavar="NAME", help=ENCODING),
     output: str | None = typer.Option(None, metavar="FILE", help="Write what the model said, one text a line."),

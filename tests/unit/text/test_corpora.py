@@ -22,6 +22,7 @@ from regard.text.corpora import (
     Source,
     digest,
     guess_kind,
+    guess_language,
     looks_swapped,
     suits_two_fields,
 )
@@ -326,3 +327,22 @@ def test_a_look_at_the_first_rows_does_not_read_on(tmp_path: Path) -> None:
     corpus.check(sample=100)
     with pytest.raises(FileError, match="cannot be read"):
         list(corpus)
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("en", "The cat sat on the mat and it was not happy with this."),
+        ("fr", "Le chat est sur le tapis et il ne mange pas de poisson."),
+        ("de", "Der Hund ist nicht im Haus und die Katze auch nicht."),
+        ("es", "El perro no está en la casa y los gatos tampoco lo están."),
+        ("it", "Il gatto è nella casa e non con il cane, ma anche il topo."),
+        ("pt", "O gato não está em casa e os cães também não, mas ele foi com você."),
+        ("nl", "De hond is niet in het huis en de kat ook niet, maar ik ben er."),
+        (None, "w1 w2 w3 w4 w5 w6"),
+        (None, "Hunden sover och katten springer genom trädgården."),
+        (None, ""),
+    ],
+)
+def test_small_words_tell_a_language(language: str | None, text: str) -> None:
+    assert guess_language([text, text]) == language

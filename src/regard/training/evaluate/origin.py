@@ -7,12 +7,16 @@ from pathlib import Path
 from typing import Any
 
 from regard.errors import FileError
+from regard.interop.folders import locate, read_json
 
 
 def target_language(name: str | Path) -> str | None:
-    """The language that a model translates into, by its recipe."""
+    """The language that a model translates into, by its recipe, or by what a folder of Marian's says."""
     languages = table(name, "data").get("languages")
-    return str(languages[1]) if isinstance(languages, list) and len(languages) == 2 else None
+    if isinstance(languages, list) and len(languages) == 2:
+        return str(languages[1])
+    code = read_json(locate(name) / "tokenizer_config.json").get("target_lang")
+    return code if isinstance(code, str) and len(code) in (2, 3) else None
 
 
 def block_of(name: str | Path) -> int | None:
@@ -23,7 +27,7 @@ def block_of(name: str | Path) -> int | None:
 
 def table(name: str | Path, key: str) -> dict[str, Any]:
     """A table of recipe.toml; empty for a model that has none, as on the hub."""
-    path = Path(name).expanduser() / "recipe.toml"
+    path = locate(name) / "recipe.toml"
     if not path.is_file():
         return {}
     try:
