@@ -9,6 +9,7 @@ import typer
 
 from regard.cli.attention_tables import alignment_view
 from regard.cli.lines import read_lines
+from regard.cli.texts import COLUMNS, ENCODING, source_of
 from regard.cli.waiting import Progress
 from regard.errors import InputError
 
@@ -42,6 +43,8 @@ def align(
     site: str | None = typer.Option(None, help="The attention layer to read, such as decoder.1.cross."),
     head: str | None = typer.Option(None, metavar="HEADS", help="Its head: a number, 1+2 for a mean, or mean for all."),
     row: str | None = typer.Option(None, metavar="input|output", help="Where a word is read, or where it is written."),
+    columns: str | None = typer.Option(None, metavar="A,B", help=COLUMNS),
+    encoding: str | None = typer.Option(None, metavar="NAME", help=ENCODING),
     words: str | None = typer.Option(None, metavar="space|grammar", help="How texts are split (space)."),
     save: bool = typer.Option(False, "--save", help="Keep the choice beside the model, in alignment.json."),
     limit: int | None = typer.Option(None, min=1, help="Only the first so many pairs."),
@@ -60,8 +63,8 @@ def align(
     check_options(symmetrise, reverse, dev, dev_gold)
     if save:
         check_own(model)
-    texts = read(data, gold, words, limit)
-    tuning = read(dev, dev_gold, words) if dev else validation(texts)
+    texts = read(data, gold, words, limit, columns=columns, encoding=encoding)
+    tuning = read(dev, dev_gold, words, columns=columns, encoding=encoding) if dev else validation(texts)
     task, other = loaded(model, device, batch), None if reverse is None else loaded(reverse, device, batch)
     asked = fixed(site, head, row)
     with Progress("choosing") as told:
@@ -113,16 +116,30 @@ def check_own(model: str) -> None:
         )
 
 
-def read(files: Sequence[str], gold: str | None, words: str | None, limit: int | None = None) -> Bitext:
+def read(
+    files: Sequence[str],
+    gold: str | None,
+    words: str | None,
+    limit: int | None = None,
+    *,
+    columns: str | None = None,
+    encoding: str | None = None,
+) -> Bitext:
     """Pairs from files, or from standard input."""
     from itertools import islice
 
     from regard.lens.alignment.bitext import as_bitext, read_bitext, tabbed, with_gold
 
     if list(files or [STANDARD]) != [STANDARD]:
-        return read_bitext(files, gold, words, limit)
+        return read_bitext(source_of(files, columns, encoding), gold, words, limit, say_note)
+    if columns is not None or encoding is not None:
+        raise InputError("columns and encodings are those of a file, and there is none", do="name the file")
     found = as_bitext("standard input", islice(tabbed(read_lines()), limit), words)
     return found if gold is None else with_gold(found, gold)
+
+
+def say_note(text: str) -> None:
+    typer.echo(f"note: {text}", err=True)
 
 
 def fixed(site: str | None, head: str | None, row: str | None) -> Fixed:

@@ -10,6 +10,7 @@ from regard.cli.align import align
 from regard.cli.check import check
 from regard.cli.classify import classify
 from regard.cli.evaluate import evaluate
+from regard.cli.export import export
 from regard.cli.generate import generate
 from regard.cli.heads import heads
 from regard.cli.info import info
@@ -28,7 +29,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for verb in (steps, check, train, evaluate, translate, generate, classify, look, record, heads, align, ablate, info):
+for verb in (
+    steps, check, train, evaluate, translate, generate, classify, look, record, heads, align, ablate, info, export,
+):  # fmt: skip
     app.command(cls=Verb, help=flowing(verb.__doc__))(verb)
 
 

@@ -8,6 +8,7 @@ import typer
 
 from regard.cli.attention_tables import attention_views
 from regard.cli.lines import plain
+from regard.cli.texts import COLUMNS, ENCODING, source_of
 from regard.cli.verb import show, write
 from regard.cli.waiting import Progress
 from regard.errors import InputError
@@ -52,7 +53,9 @@ def evaluate(
     ),
     alpha: float | None = typer.Option(None, help="How much length is favoured (0.6, or as the folder says)."),
     batch: int | None = typer.Option(None, min=1, help="Texts side by side."),
-    language: str | None = typer.Option(None, help="Of the translations, for Moses tokens (as in training, or en)."),
+    language: str | None = typer.Option(None, help="Of the translations, for Moses tokens (as trained, or guessed)."),
+    columns: str | None = typer.Option(None, metavar="A,B", help=COLUMNS),
+    encoding: str | None = typer.Option(None, metavar="NAME", help=ENCODING),
     output: str | None = typer.Option(None, metavar="FILE", help="Write what the model said, one text a line."),
     limit: int | None = typer.Option(None, min=1, help="Only the first so many rows."),
     json: bool = typer.Option(False, "--json", help="The scores as JSON, with their signatures."),
@@ -72,7 +75,7 @@ def evaluate(
     from regard.training.evaluate import block_of, look_into, read_data, target_language
     from regard.training.evaluate import evaluate as score
 
-    given = read_data(data, limit=limit)
+    given = read_data(source_of(data, columns, encoding), limit=limit)
     task, other = load_any(model, device), rival(against, device)
     if output is not None:
         check_output(task)

@@ -189,8 +189,13 @@ def valid_words(event: Validated, seconds: float | None) -> str:
     """The scores of a validation. Perplexity says the same as the loss, so it makes room for BLEU."""
     names = [name for name in event.scores if name != "perplexity" or "bleu" not in event.scores]
     words = [f"valid {event.step:,}", *([] if seconds is None else [duration(seconds)])]
-    words += [f"{score_name(name)} {score_words(name, event.scores[name])}" for name in names]
+    words += [f"{score_name(name)} {score_words(name, event.scores[name])}{width(event, name)}" for name in names]
     return "  ".join([*words, *(["★ best so far"] if event.best else [])])
+
+
+def width(event: Validated, name: str) -> str:
+    """By how much a score may be off, where that is known."""
+    return f" ± {event.intervals[name]:.1f}" if event.intervals.get(name) else ""
 
 
 def sample_view(sample: Sample) -> RenderableType:

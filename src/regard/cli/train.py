@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from regard.cli.lines import plain
+from regard.cli.texts import COLUMNS, ENCODING, as_columns
 from regard.cli.verb import write
 from regard.errors import FileError, InputError
 
@@ -33,6 +34,9 @@ def train(
         None, "--set", metavar="KEY=VALUE", help="Change one setting, such as training.steps=500; may be repeated."
     ),
     task: str | None = typer.Option(None, metavar="TASK", help="translate, generate, mask or classify."),
+    start: str | None = typer.Option(None, metavar="MODEL", help="Fine-tune this model: its tokenizer, a low rate."),
+    columns: str | None = typer.Option(None, metavar="A,B", help=COLUMNS),
+    encoding: str | None = typer.Option(None, metavar="NAME", help=ENCODING),
     strict: bool = typer.Option(False, "--strict", help="Stop at the first line that would have to be dropped."),
     device: str = typer.Option("auto", help="auto, cpu, cuda or mps."),
     seed: int | None = typer.Option(None, help="Which random numbers to use."),
@@ -44,13 +48,17 @@ def train(
 ) -> None:
     """Train a model, or go on with training it: the same command picks up where the last one stopped.
 
+    With --start it begins with a trained model, ours or Hugging Face's, instead of fresh weights: with its tokenizer
+    and sizes, at a lower rate.
+
     Without arguments, lists the recipes that come with regard. Ends with status 0 when the model is finished, 130 or
     143 when it was interrupted (everything is saved), 2 when something is wrong.
     """
     given, folder = check_arguments(what, out, json)
     how = {
         "data": data, "settings": settings or [], "task": task, "strict": strict, "device": device, "seed": seed,
-        "threads": threads, "tensorboard": tensorboard,
+        "threads": threads, "tensorboard": tensorboard, "columns": as_columns(columns), "encoding": encoding,
+        "start": start,
     }  # fmt: skip
     try:
         if dry_run:

@@ -67,7 +67,12 @@ def translate(model: Model | Recurrent) -> Foreign:
         return gpt2.write(model)
     if isinstance(model, Encoder):
         return bert.write(model)
-    raise InputError(
+    raise no_form()
+
+
+def no_form() -> InputError:
+    """The error for a model that they have nothing like."""
+    return InputError(
         "a recurrent model has no form in transformers", found="family 'recurrent'", do="keep it in our format"
     )
 

@@ -32,6 +32,7 @@ def load_tokenizer(folder: Path) -> Codec:
         )
     tokenizer = Tokenizer.load(folder / "tokenizer.json")
     tokenizer.mark_special([token for token in special_tokens(folder) if tokenizer.id_of(token) is not None])
+    tokenizer.engine.encode_special_tokens = bool(settings.get("split_special_tokens"))
     tokenizer.tidy = bool(settings.get("clean_up_tokenization_spaces")) and tokenizer.kind != "BPE"
     return tokenizer
 

@@ -16,7 +16,7 @@ from regard.models import Decoder, Encoder, load_model
 from regard.models.checkpoint import Model, read_settings
 from regard.tasks.classifier import Classifier
 from regard.tasks.generator import Generator
-from regard.tasks.long_texts import trained_longest
+from regard.tasks.long_texts import recipe_of, trained_longest
 from regard.tasks.translator import Translator
 from regard.text.bpe import Paired, read_tokenizer
 from regard.text.tokenizer import Codec
@@ -81,17 +81,39 @@ def tokenizer_of(found: Found) -> Codec:
 
 
 def check_sizes(found: Found, tokenizer: Codec) -> None:
-    """A tokenizer of another model would give ids that this one does not have."""
+    """A tokenizer of another model would give ids that mean something else to this one, or that it does not have."""
     config = found.model.config
     vocabulary: int = getattr(config, "vocabulary", 0) or getattr(config, "source_vocabulary", 0)
-    if tokenizer.size > vocabulary:
-        raise FileError(
-            f"the tokenizer in {found.folder} is not this model's",
-            found=f"{tokenizer.size} tokens, where the model knows {vocabulary}",
-            do="put the tokenizer beside the model that it was trained for",
-        )
-    if found.generation is not None:
-        found.generation.check_ids(getattr(config, "target_vocabulary", vocabulary))
+    target: int = getattr(config, "target_vocabulary", vocabulary)
+    if found.generation is None:
+        check_own(found, tokenizer, vocabulary, target)
+        return
+    if tokenizer.size > vocabulary:  # fewer are usual there: vocabularies are filled up to a multiple of 8 or 64
+        raise not_its_own(found.folder, tokenizer.size, vocabulary)
+    found.generation.check_ids(target)
+
+
+def check_own(found: Found, tokenizer: Codec, source: int, target: int) -> None:
+    """In our folders there are as many tokens as the model knows, unless it was fine-tuned from a model of others."""
+    writes = tokenizer.target.size if isinstance(tokenizer, Paired) else tokenizer.size
+    for size, known in ((tokenizer.size, source), (writes, target)):
+        if size != known and (size > known or size != started_size(found.folder)):
+            raise not_its_own(found.folder, size, known)
+
+
+def started_size(folder: Path) -> int | None:
+    """How many tokens the tokenizer had that a folder's training started with, by its recipe.toml."""
+    recipe = recipe_of(folder)
+    table = recipe.get("tokenizer") if recipe.get("start") is not None else None
+    return table.get("vocabulary") if isinstance(table, dict) else None
+
+
+def not_its_own(folder: Path, size: int, known: int) -> FileError:
+    return FileError(
+        f"the tokenizer in {folder} is not this model's",
+        found=f"{size:,} tokens, where the model knows {known:,}",
+        do="put the tokenizer beside the model that it was trained for",
+    )
 
 
 def device_of(name: str) -> torch.device:

@@ -9,6 +9,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from regard.errors import FileError, InputError
 from regard.text.tokenizer import Codec
@@ -39,17 +40,23 @@ class TooLongError(InputError):
         )
 
 
-def trained_longest(folder: Path) -> int | None:
-    """`longest` under [data] of a folder's recipe.toml: the most tokens of a text that the model was trained on."""
+def recipe_of(folder: Path) -> dict[str, Any]:
+    """The recipe.toml of a folder; empty where there is none."""
     path = folder / "recipe.toml"
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8")).get("data", {})
+        return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        return None
+        return {}
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise FileError(f"cannot read {path}", found=str(error), do="restore it, or remove it") from error
+
+
+def trained_longest(folder: Path) -> int | None:
+    """`longest` under [data] of a folder's recipe.toml: the most tokens of a text that the model was trained on."""
+    data = recipe_of(folder).get("data", {})
     longest = data.get("longest") if isinstance(data, dict) else None
     if longest is not None and (not isinstance(longest, int) or isinstance(longest, bool) or longest < 1):
+        path = folder / "recipe.toml"
         raise FileError(f"longest in {path} must be a number of tokens", found=f"{longest!r}", do="128 is usual")
     return longest
 

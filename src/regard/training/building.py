@@ -40,6 +40,13 @@ def config_for(recipe: Recipe, tokenizer: Tokenizer | Paired, labels: tuple[str,
     for name in asked:
         if name not in known:
             raise UnknownNameError(f"setting in model ({family})", name, [*known, "family", "preset"])
+    counted = [name for name in asked if name.endswith("vocabulary")]
+    if counted:
+        raise InputError(
+            "how many tokens a model knows is for its tokenizer to say",
+            found=f"model.{counted[0]} = {asked[counted[0]]!r}",
+            do="tokenizer.vocabulary is the setting",
+        )
     size, target = tokenizer.size, target_of(tokenizer).size
     if family == "transformer":
         vocabularies = {"source_vocabulary": size, "target_vocabulary": target}

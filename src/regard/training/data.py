@@ -65,12 +65,10 @@ class Preparation:
         self.tests = Rows(list(recipe.data.test.values()), base, checks)
         self.report = Report()
 
-    def check(self) -> None:
-        """Everything that can be seen before anything is read in full."""
-        self.train.check()
-        if self.valid is not None:
-            self.valid.check()
-        self.tests.check()
+    def check(self) -> list[str]:
+        """Everything that can be seen before anything is read in full; gives back what people should know."""
+        sets = [self.train, *([] if self.valid is None else [self.valid]), self.tests]
+        return [note for rows in sets for note in rows.check()]
 
     def fingerprint(self) -> dict[str, str]:
         return self.train.fingerprint() | ({} if self.valid is None else self.valid.fingerprint())

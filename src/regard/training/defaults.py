@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 from regard.errors import InputError, UnknownNameError
 from regard.text.corpora import Checks, guess_kind, suits_two_fields
 from regard.text.grammar import is_grammar
+from regard.training.reading import READING, Reading
 from regard.training.recipe import TASKS
 from regard.training.sources import Rows
-
-KINDS = {"pairs": "translate", "labelled": "classify", "lines": "generate"}
+from regard.training.starting import KINDS, Start
 
 
 class Size(NamedTuple):
@@ -40,13 +40,18 @@ STACKS: dict[str, dict[str, int]] = {
 }
 
 
-def recipe_for(files: Sequence[str], base: Path, task: str | None) -> dict[str, Any]:
-    """The data of a recipe for one file of any format, or two line-aligned ones."""
+def recipe_for(
+    files: Sequence[str], base: Path, task: str | None, reading: Reading = READING, start: Start | None = None
+) -> dict[str, Any]:
+    """The data of a recipe for one file of any format, or two line-aligned ones; `start`: for training from there."""
     if not 1 <= len(files) <= 2:
         raise InputError("training reads one file, or two that are line-aligned", found=", ".join(files))
     if task is not None and task not in TASKS:
         raise UnknownNameError("task", task, TASKS)
-    if len(files) == 2 and not any(map(is_grammar, files)) and all(suits_two_fields(file, base) for file in files):
+    if reading.columns is not None and (len(files) == 2 or is_grammar(files[0])):
+        raise InputError("columns are for a single file", found=" and ".join(files), do="leave out --columns")
+    two = len(files) == 2 and not any(map(is_grammar, files))
+    if two and all(suits_two_fields(file, base, reading.wanted.encoding) for file in files):
         raise InputError(
             "two files are read as two sides, line by line, and these have two columns each",
             found=" and ".join(files),
@@ -54,8 +59,10 @@ def recipe_for(files: Sequence[str], base: Path, task: str | None) -> dict[str, 
             + f"[{', '.join(map(repr, files))}]",
         )
     grammar = is_grammar(files[0])
-    task = task or ("translate" if grammar else KINDS[guess_kind(tuple(files), base)])
+    kind = "pairs" if grammar else guess_kind(tuple(files), base, wanted=reading.wanted)
+    task = task or (KINDS[kind] if start is None else start.task_for(kind))
     source: Any = files[0] if len(files) == 1 else {"source": files[0], "target": files[1]}
+    source = source if grammar else reading.of(source)
     count = rows_in(source, base, task)
     size = next(size for size in SIZES if count <= size.rows)
     every = max(size.steps // 10, 50)
@@ -65,7 +72,7 @@ def recipe_for(files: Sequence[str], base: Path, task: str | None) -> dict[str, 
     }  # fmt: skip
     if task != "translate":
         training |= {"batch_tokens": max(size.tokens, 4096), "rate": size.rate / 2}
-    return {
+    recipe = {
         "name": Path(files[0]).name.split(".")[0] or "run",
         "task": task,
         "data": {"train": [source], "held": max(20, min(1000, count // 20))},
@@ -73,6 +80,7 @@ def recipe_for(files: Sequence[str], base: Path, task: str | None) -> dict[str, 
         "model": model_for(task, size),
         "training": training,
     }
+    return recipe if start is None else start.suited(recipe, steps=True)
 
 
 def model_for(task: str, size: Size) -> dict[str, Any]:

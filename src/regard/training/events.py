@@ -86,6 +86,7 @@ class Validated(Event):
     scores: dict[str, float]
     best: bool
     samples: list[Sample] = field(default_factory=list)
+    intervals: dict[str, float] = field(default_factory=dict)  # by how much a score may be off, either way (95 %)
 
     def row(self) -> dict[str, Any]:
         return {**super().row(), "samples": [sample._asdict() for sample in self.samples]}

@@ -12,6 +12,7 @@ from regard import __version__
 from regard.errors import FileError, InputError
 from regard.lens.draw.curves import curves_html, curves_svg
 from regard.models.checkpoint import replace_file
+from regard.text.corpora.encoding import UTF_8
 from regard.training.events import Event, Listener, Stepped
 from regard.training.recipe import Recipe, read_recipe, read_toml
 
@@ -122,10 +123,10 @@ def flat(data: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     return found
 
 
-def ways(sources: Sequence[Any]) -> list[tuple[Any, Any]]:
-    """How often each source is read, and which columns of it: all but the names of its files."""
+def ways(sources: Sequence[Any]) -> list[tuple[Any, ...]]:
+    """How often each source is read, which columns of it, and how: all but the names of its files."""
     tables = [source if isinstance(source, Mapping) else {} for source in sources]
-    return [(table.get("weight", 1.0), table.get("columns")) for table in tables]
+    return [(table.get("weight", 1.0), table.get("columns"), table.get("encoding", UTF_8)) for table in tables]
 
 
 def shown(value: Any) -> str:

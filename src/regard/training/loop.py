@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import torch
@@ -20,6 +20,7 @@ from regard.training.feeds import Fed, Feed
 from regard.training.optimise import Average, moments, restore_moments
 from regard.training.recipe import Training
 from regard.training.schedule import rate_at
+from regard.training.selection import Selection
 from regard.training.state import Position, save_state
 from regard.training.updates import Trouble, Update
 
@@ -38,7 +39,7 @@ class Run:
     update: Update
     validate: Callable[[int], Validated]
     folder: Path
-    larger_is_better: Callable[[Validated], float]
+    select: Selection
     keep_model: Callable[[], None]
     listener: Listener = silent
     workers: Workers = field(default_factory=Workers)
@@ -183,16 +184,12 @@ class Run:
         if self.workers.first:
             with self.averaged():
                 found = self.validate(position.step)
-                score = self.larger_is_better(found)
-                score = -math.inf if math.isnan(score) else score  # nothing is larger than what is not a number
-                better = position.best is None or score > position.best
+                better, position.best = self.select(found, position.best)
                 if better:
+                    position.best_step = position.step
                     self.keep_model()
-            position.best, position.best_step = (
-                (score, position.step) if better else (position.best, position.best_step)
-            )
             position.waited = 0 if better else position.waited + 1
-            self.listener(Validated(found.step, found.seconds, found.scores, better, found.samples))
+            self.listener(replace(found, best=better))
         self.model.train()
 
     def averaged(self) -> Swapped:

@@ -18,6 +18,7 @@ Task = Literal["translate", "generate", "mask", "classify"]
 TASKS: tuple[Task, ...] = ("translate", "generate", "mask", "classify")
 
 
+FEWEST = 260  # tokens that a new tokenizer needs: every byte, and the special ones
 Share = Annotated[float, Field(ge=0, lt=1)]
 
 
@@ -45,7 +46,7 @@ class Data(Part):
 class Vocabulary(Part):
     """How text is cut."""
 
-    vocabulary: int = Field(default=8000, ge=260)
+    vocabulary: int = Field(default=8000, ge=1)  # at least FEWEST where it is learned
     joint: bool = True  # one vocabulary for both languages
 
 
@@ -71,7 +72,7 @@ class Training(Part):
     average: Literal["none", "moving", "last"] = "none"
     decay: float = Field(default=0.999, ge=0, lt=1)  # of the moving average
     last: int = Field(default=5, ge=1)  # how many checkpoints are averaged
-    select: Literal["auto", "loss", "bleu", "chrf", "accuracy", "end"] = "auto"  # which validation is the best
+    select: Literal["auto", "loss", "bleu", "chrf", "accuracy", "end"] = "auto"  # the best validation by `selection`
     patience: int = Field(default=0, ge=0)  # validations without a better one before stopping; 0: never
     validate_every: int = Field(default=500, ge=1)
     checkpoint_every: int = Field(default=500, ge=1)
@@ -117,9 +118,13 @@ def read_recipe(data: Mapping[str, Any]) -> Recipe:
             data = {**data, "data": {**part, key: as_sources(part[key])}}
             part = data["data"]
     try:
-        return Recipe.model_validate(data)
+        recipe = Recipe.model_validate(data)
     except ValidationError as error:
         raise said(error, data) from error
+    size = recipe.tokenizer.vocabulary
+    if recipe.start is None and size < FEWEST:
+        raise InputError("tokenizer.vocabulary is not right", found=f"{size}", do=f"choose at least {FEWEST}")
+    return recipe
 
 
 def as_sources(value: Any) -> list[Any]:

@@ -25,12 +25,15 @@ from regard.training.folder import Folder, Log
 from regard.training.gradients import Gradients
 from regard.training.loop import Run
 from regard.training.loss import objective_for
+from regard.training.reading import READING, Reading
 from regard.training.recipe import Recipe, find_recipe, names, read_recipe, with_settings
+from regard.training.selection import selection_for
 from regard.training.serving import feeds_for
 from regard.training.signals import Stopping
+from regard.training.starting import read_start, start_in, start_words
 from regard.training.state import Position, newest, sweep
 from regard.training.updates import Replayed, Update
-from regard.training.validation import Validation, chooser
+from regard.training.validation import Validation
 
 
 @dataclass(frozen=True)
@@ -66,6 +69,9 @@ def train(
     data: str | Path | None = None,
     settings: Sequence[str] = (),
     task: str | None = None,
+    columns: Sequence[str | int] | None = None,
+    encoding: str | None = None,
+    start: str | Path | None = None,
     strict: bool = False,
     device: str = "auto",
     seed: int | None = None,
@@ -77,13 +83,16 @@ def train(
     """Train a model in the folder `out`, or go on with the training that is there.
 
     `what` is the name of a recipe that comes with regard, a recipe file (.toml), or one or two files of text. Files
-    named in a recipe are looked for in `data`. `settings` change single values: "training.steps=500". The same call
-    again goes on where the last one stopped; when nothing is left to do it says so. `strict` makes every dropped row an
-    error. `threads` is how many the CPU uses; a resumed run uses those it began with. `tensorboard` writes the curves
-    for it too, as they come.
+    named in a recipe are looked for in `data`. `settings` change single values: "training.steps=500". `columns` of a
+    file are numbers from 0, or names; `encoding` is that of files that are not UTF-8. `start` is a trained model (a
+    folder, or a name) to fine-tune: with its tokenizer and sizes, and at a lower rate. The same call again goes on
+    where the last one stopped; when nothing is left to do it says so. `strict` makes every dropped row an error.
+    `threads` is how many the CPU uses; a resumed run uses those it began with. `tensorboard` writes the curves for it
+    too, as they come.
     """
     base = Path("." if data is None else data)
-    recipe = resolve(what, base, list(settings), task, seed)
+    reading = Reading(None if columns is None else tuple(columns), encoding)
+    recipe = resolve(what, base, list(settings), task, seed, reading, None if start is None else str(start))
     if tensorboard and not dry_run:
         listener = Board(Path(out), listener)
     asked = Asked(Path(out), base, strict, device_of(device), threads, listener)
@@ -105,23 +114,34 @@ def as_before() -> Iterator[None]:
 
 
 def resolve(
-    what: str | Path | Sequence[str], base: Path, settings: list[str], task: str | None, seed: int | None
+    what: str | Path | Sequence[str],
+    base: Path,
+    settings: list[str],
+    task: str | None,
+    seed: int | None,
+    reading: Reading = READING,
+    start: str | None = None,
 ) -> Recipe:
     """The effective recipe."""
+    begun = None if start is None else read_start(start)
     given = [str(what)] if isinstance(what, (str, Path)) else [str(one) for one in what]
     if len(given) == 1 and (given[0].endswith(".toml") or given[0] in names()):
-        found = find_recipe(given[0])
+        found = reading.of_recipe(find_recipe(given[0]))
         if task is not None and task != found.get("task", "translate"):
             settings = [f"task={task}", *settings]
+        found = found if begun is None else begun.suited(found, steps=False)
     elif len(given) == 1 and not is_data(given[0], base):
         found = find_recipe(given[0])  # neither a recipe nor a file: the error offers the nearest recipe
     else:
-        found = recipe_for(given, base, task)
-        if any(setting.partition("=")[0].strip() in ("start", "model.family") for setting in settings):
+        begun = begun or start_in(settings)
+        found = recipe_for(given, base, task, reading, begun)
+        if any(setting.partition("=")[0].strip() == "model.family" for setting in settings):
             found["model"] = {}  # the sizes by default are those of a fresh transformer
     if seed is not None:
         settings = [*settings, f"training.seed={seed}"]
-    return read_recipe(with_settings(found, settings))
+    found = with_settings(found, settings)
+    begun = begun or start_in([f"start={found['start']}"] if isinstance(found.get("start"), str) else [])
+    return read_recipe(found if begun is None else begun.effective(found, settings))
 
 
 def is_data(name: str, base: Path) -> bool:
@@ -132,10 +152,14 @@ def is_data(name: str, base: Path) -> bool:
 def rehearse(recipe: Recipe, asked: Asked) -> Outcome:
     """Look at everything that a run would read, and build its model, without training or writing anything."""
     preparation = Preparation(recipe, asked.base, asked.out, asked.strict, asked.listener)
-    preparation.check()
+    notes = preparation.check()
     for name in preparation.fingerprint():
         asked.listener(Note(f"would read {name}"))
+    for note in notes:
+        asked.listener(Note(note))
     parameters = sum(tensor.numel() for tensor in own_tensors(sketch(recipe)).values())
+    if recipe.start is not None:
+        asked.listener(Note(start_words(recipe, parameters)))
     return Outcome(asked.out, "dry run", recipe=recipe.to_toml(), parameters=parameters)
 
 
@@ -171,7 +195,7 @@ class Trainer:
         self.preparation.check()
         corpus = self.preparation.fingerprint()
         if not self.folder.run:  # what is wrong with the settings is said before they claim the folder
-            chooser(self.recipe)
+            selection_for(self.recipe)
             sketch(self.recipe)
         if self.workers.first:
             self.folder.begin(self.recipe, corpus)
@@ -195,7 +219,10 @@ class Trainer:
         """The first process prepares; the others open what it wrote."""
         tokenizer = None
         if self.recipe.start is not None:
-            tokenizer = started_tokenizer(started(self.recipe), self.recipe)
+            begun = started(self.recipe)
+            tokenizer = started_tokenizer(begun, self.recipe)
+            count = sum(tensor.numel() for tensor in own_tensors(begun.model).values())
+            self.tell(Note(start_words(self.recipe, count)))
         if self.workers.first:
             self.preparation.run(tokenizer)
         self.workers.wait()
@@ -221,7 +248,7 @@ class Trainer:
         run = Run(
             model, how, feed, (Replayed if replayed else Update)(model, how, gradients, self.workers),
             Validation(self.recipe, model, prepared.tokenizer, held, prepared.valid, half),
-            self.asked.out, chooser(self.recipe), lambda: save_model(model, self.asked.out),
+            self.asked.out, selection_for(self.recipe), lambda: save_model(model, self.asked.out),
             self.tell, self.workers, lambda: self.stopping.why,
         )  # fmt: skip
         self.resume(run)

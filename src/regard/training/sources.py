@@ -60,11 +60,10 @@ class Rows:
     def corpus(self, source: Source) -> Corpus:
         return Corpus([source], self.base, self.checks, self.unwanted)
 
-    def check(self) -> None:
+    def check(self) -> list[str]:
         """Look before training: files that are not there, columns that do not fit, sides that look swapped."""
-        for source in self.sources:
-            if isinstance(source, Source):
-                self.corpus(source).check()
+        corpora = [self.corpus(source) for source in self.sources if isinstance(source, Source)]
+        return [note for corpus in corpora for note in corpus.check()]
 
     def fingerprint(self) -> dict[str, str]:
         """A digest of every file, and of what the built-in language says."""

@@ -39,7 +39,7 @@ class Position:
     skipped: int = 0  # such steps in all
     micro_batches: int = 1
     threads: int = 1
-    best: float | None = None  # the best validation so far, by the selected score, larger is better
+    best: dict[str, float] | None = None  # the scores of the best validation so far, as `selection` compares them
     best_step: int = 0
     waited: int = 0  # validations since
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from regard.errors import UnknownNameError
 from regard.models.checkpoint import Model
 from regard.tasks import Translator
 from regard.text.bpe import Paired, target_of
@@ -40,10 +38,11 @@ class Validation:
         self.model.eval()
         scores = self.losses()
         samples: list[Sample] = []
+        intervals: dict[str, float] = {}
         if self.recipe.task == "translate":
-            translated, samples = self.translations()
+            translated, intervals, samples = self.translations()
             scores |= translated
-        return Validated(step, time.monotonic() - start, scores, False, samples)
+        return Validated(step, time.monotonic() - start, scores, False, samples, intervals)
 
     @torch.no_grad()
     def losses(self) -> dict[str, float]:
@@ -61,16 +60,16 @@ class Validation:
         loss = float(total) / max(words, 1)
         return {"loss": loss, "perplexity": math.exp(min(loss, 50.0)), "accuracy": 100 * float(right) / max(words, 1)}
 
-    def translations(self) -> tuple[dict[str, float], list[Sample]]:
+    def translations(self) -> tuple[dict[str, float], dict[str, float], list[Sample]]:
         translator = Translator(self.model, self.tokenizer)  # type: ignore[arg-type]
         some = self.rows[:TRANSLATED]
         sources, references = [row[0] for row in some], [row[1] for row in some]
         beams = 1 if self.recipe.decoding.greedy else self.recipe.decoding.beams
-        scores, outputs = validate_translations(
+        scores, intervals, outputs = validate_translations(
             translator, sources, references, beams=beams, batch=256, max_length=self.room(references)
         )
         shown = list(zip(sources, references, outputs, strict=True))[: self.recipe.decoding.samples]
-        return scores, [Sample(*one) for one in shown]
+        return scores, intervals, [Sample(*one) for one in shown]
 
     def room(self, references: list[str]) -> int:
         """Tokens for a translation: a model that has learned nothing yet would otherwise ramble on to the limit."""
@@ -79,16 +78,3 @@ class Validation:
 
 def hits(logits: Tensor, truth: Tensor) -> Tensor:
     return ((logits.argmax(-1) == truth) & (truth != IGNORED)).sum()
-
-
-def chooser(recipe: Recipe) -> Callable[[Validated], float]:
-    """The score by which one validation is better than another, larger is better."""
-    default = {"translate": "bleu", "classify": "accuracy"}.get(recipe.task, "loss")
-    name = default if recipe.training.select == "auto" else recipe.training.select
-    if name in ("bleu", "chrf") and recipe.task != "translate":
-        raise UnknownNameError(f"score of the task {recipe.task!r}:", name, ("auto", "loss", "accuracy", "end"))
-    if name == "end":
-        return lambda found: float(found.step)
-    if name == "loss":
-        return lambda found: -found.scores["loss"]
-    return lambda found: found.scores[name] - 1e-6 * found.scores["loss"]  # of equal scores, the smaller loss

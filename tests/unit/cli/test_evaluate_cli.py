@@ -187,3 +187,20 @@ def test_help_needs_no_torch() -> None:
         "assert not {'torch', 'sacrebleu', 'sacremoses'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_columns_and_encodings_on_the_command_line(places: dict[str, str], tmp_path: Path) -> None:
+    wide, old = tmp_path / "wide.tsv", tmp_path / "old.tsv"
+    wide.write_text("".join(f"{source}\t{target}\tnote\n" for source, target in PAIRS), encoding="utf-8")
+    old.write_bytes("".join(f"{source} é\t{target}\n" for source, target in PAIRS).encode("cp1252"))
+    both = [found(places, "marian", *more)["scores"] for more in (("pairs.tsv",), (str(wide),))]
+    assert both[0] == both[1]
+    turned = found(places, "marian", str(wide), "--columns", "1,0")
+    assert turned["scores"] != both[0]
+    refused = run(places, "marian", str(old))
+    assert refused.exit_code == 2
+    remedy = refused.stderr.split("do: ")[1].split(" reads it")[0].split()
+    assert remedy == ["--encoding", "cp1252"]
+    assert run(places, "marian", str(old), *remedy).exit_code == 0
+    assert "columns are for a single file" in run(places, "marian", "a.en", "a.fr", "--columns", "0,1").stderr
+    assert "no columns and no encoding" in run(places, "marian", "grammar:test", "--columns", "0,1").stderr

@@ -311,8 +311,8 @@ def test_columns_of_a_tsv(tmp_path: Path) -> None:
     (tmp_path / "a.tsv").write_text("Go.\tVa !\tCC-BY\nRun!\tCours !\tCC-BY\n")
     assert texts(Corpus([Source(("a.tsv",), columns=(0, 1))], tmp_path)) == [("Go.", "Va !"), ("Run!", "Cours !")]
     assert texts(Corpus([Source(("a.tsv",), columns=(1,))], tmp_path, Checks(fields=1))) == [("Va !",), ("Cours !",)]
-    with pytest.raises(InputError, match=r"most rows of a.tsv do not have(.|\n)*Go. \| Va ! \| CC-BY(.|\n)*columns = "):
-        Corpus([Source(("a.tsv",))], tmp_path).check()
+    with pytest.raises(InputError, match=r"most rows of a.tsv do not have(.|\n)*Go. \| Va ! \| CC-BY(.|\n)*from 0"):
+        Corpus([Source(("a.tsv",), columns=(0, 3))], tmp_path).check()
     with pytest.raises(UnknownNameError, match="no column 'en'"):
         Corpus([Source(("a.tsv",), columns=("en", "fr"))], tmp_path).check()
     (tmp_path / "b.jsonl").write_text("{}")

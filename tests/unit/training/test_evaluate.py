@@ -143,10 +143,13 @@ def test_validation_leaves_the_model_as_it_was(folders: Folders) -> None:
     sources, references = peers.sentences(3, 7), peers.sentences(4, 7)
     expected = translator.translate(sources, beams=1)
     translator.model.train()
-    found, outputs = validate_translations(translator, sources, references, batch=2)
+    found, intervals, outputs = validate_translations(translator, sources, references, batch=2)
     assert translator.model.training
     assert translator.batch == 32
     assert outputs == expected
+    assert intervals == {
+        "bleu": scores.bleu_interval(outputs, references), "chrf": scores.chrf_interval(outputs, references),
+    }  # fmt: skip
     assert found == {
         "bleu": scores.bleu(outputs, references).value, "chrf": scores.chrf(outputs, references).value,
     }  # fmt: skip
@@ -288,7 +291,7 @@ def test_a_model_that_knows_nothing_is_the_baseline(folders: Folders, tmp_path: 
 
 def test_what_the_folder_knows(tmp_path: Path) -> None:
     assert target_language(tmp_path) is None
-    assert block_of("some/name") is None
+    assert block_of(tmp_path) is None
     recipe = tmp_path / "recipe.toml"
     recipe.write_text('[data]\ntrain = ["a.tsv"]\nlanguages = ["en", "fr"]\n[training]\nblock = 64\n', encoding="utf-8")
     assert target_language(tmp_path) == "fr"
@@ -334,3 +337,29 @@ def test_columns_as_in_a_recipe(folders: Folders, tmp_path: Path) -> None:
     data = read_data({"file": "pairs.tsv", "columns": [1, 0]}, tmp_path)
     assert data.pairs().sources == ["w3 w4"]
     assert evaluate(regard.load(folders["marian"], "cpu"), data).count == 1
+
+
+@pytest.mark.parametrize(
+    ("targets", "asked", "signature", "note"),
+    [
+        (["le chat est dans la maison", "il ne mange pas de pain"], None, "moses-fr-", "look like 'fr'"),
+        (["le chat est dans la maison", "il ne mange pas de pain"], "de", "moses-de-", ""),
+        (["w1 w2", "w3"], None, "moses-en-", "is not known: Moses cuts tokens as in 'en'"),
+        (["w1 w2", "w3"], "zz", "moses-en-", "Moses knows no 'zz'"),
+    ],
+)
+def test_the_language_is_said_guessed_or_assumed(
+    folders: Folders, tmp_path: Path, targets: list[str], asked: str | None, signature: str, note: str
+) -> None:
+    written(tmp_path / "pairs.tsv", *(f"w1 w2\t{target}" for target in targets * 4))
+    found = evaluate(regard.load(folders["marian"], "cpu"), read_data("pairs.tsv", tmp_path), beams=1, language=asked)
+    tokens = next(score.signature for score in found.scores if score.name == "bleu_tokenised")
+    assert signature in tokens
+    how = {"fr": "guessed", "en": "assumed"}.get("" if asked else signature[6:8], "")
+    assert tokens.endswith(f"|language:{how}") if how else "language:" not in tokens
+    assert any(note in one for one in found.notes) if note else not any("Moses" in one for one in found.notes)
+
+
+def test_what_a_folder_of_marian_says_of_its_language(tmp_path: Path) -> None:
+    (tmp_path / "tokenizer_config.json").write_text('{"target_lang": "de"}', encoding="utf-8")
+    assert target_language(tmp_path) == "de"

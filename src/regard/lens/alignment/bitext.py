@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -15,6 +15,7 @@ from regard.text.corpora.formats import read
 from regard.text.corpora.names import groups_of
 from regard.text.corpora.opening import lines
 from regard.text.corpora.rows import Wanted
+from regard.text.corpora.undecoded import Undecoded
 from regard.text.scores.alignment import Gold, check_links, parse_pharaoh
 
 SPLITS: dict[str, Split] = {"space": str.split, "grammar": grammar.words}
@@ -50,19 +51,25 @@ class Bitext:
 
 
 def read_bitext(
-    files: Sequence[str], gold: str | None = None, words: str | None = None, limit: int | None = None
+    files: Sequence[str] | Source,
+    gold: str | None = None,
+    words: str | None = None,
+    limit: int | None = None,
+    note: Callable[[str], None] = lambda text: None,
 ) -> Bitext:
     """One file of pairs of any format, two aligned ones, or grammar:NAME:COUNT:SEED, whose links are known.
 
-    Every row counts, so that line n of what is made of them belongs to line n here; `words` is a name of SPLITS.
+    Every row counts, so that line n of what is made of them belongs to line n here; `words` is a name of SPLITS. `note`
+    is called with what people should know, such as which columns are read.
     """
     if words is not None and words not in SPLITS:
         raise UnknownNameError("way to split words", words, SPLITS)
-    if any(map(grammar.is_grammar, files)):
-        found = grammar_bitext(files, limit)
+    source = files if isinstance(files, Source) else Source.parse(list(files))
+    if any(map(grammar.is_grammar, source.files)):
+        found = grammar_bitext(source.files, limit)
         found = found if words in (None, "grammar") else replace(found, words=SPLITS[words], gold=[])
     else:
-        found = as_bitext(" and ".join(files), islice(rows(files), limit), words)
+        found = as_bitext(" and ".join(source.files), islice(rows(source, note), limit), words)
     return found if gold is None else with_gold(found, gold)
 
 
@@ -81,12 +88,15 @@ def grammar_bitext(files: Sequence[str], limit: int | None = None) -> Bitext:
     )  # fmt: skip
 
 
-def rows(files: Sequence[str]) -> Iterator[Texts]:
+def rows(source: Source, note: Callable[[str], None]) -> Iterator[Texts]:
     """Every row of the files; one that cannot be read is an error, since leaving it out would shift the rest."""
-    source = Source.parse(list(files))
+    if source.columns is not None and len(source.columns) != 2:
+        raise InputError("a pair has two columns", found=f"{len(source.columns)}", do="such as --columns 0,1")
+    wanted = Wanted(2, source.columns, None, source.encoding, note)
     for group in groups_of(source.files, Path()):
-        for found in read(group, Path(), Wanted(2)):
+        for found in read(group, Path(), wanted):
             if found.problem:
+                Undecoded(group, source.encoding).refuse_one(found)
                 raise InputError(
                     f"{found.file}:{found.line}: {found.problem}",
                     found=" | ".join(found.texts)[:80],
@@ -101,7 +111,9 @@ def tabbed(given: Iterable[str]) -> Iterator[Texts]:
         source, *target = line.split("\t")
         if len(target) > 1 or (source and not target):
             raise InputError(
-                f"line {number} is no pair", found=f"{line[:60]!r}", do="write the source, a tab, and the target"
+                f"line {number} is no pair",
+                found=f"{line[:60]!r}",
+                do="write the source, a tab, and the target (cut -f 1,2 leaves two columns of more)",
             )
         yield source, "".join(target)
 

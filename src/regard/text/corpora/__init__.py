@@ -7,9 +7,9 @@ from regard.text.corpora.checks import Checks, digest
 from regard.text.corpora.corpus import Corpus
 from regard.text.corpora.guess import guess_kind, suits_two_fields
 from regard.text.corpora.report import Report
-from regard.text.corpora.rows import Row
-from regard.text.corpora.source import Source
-from regard.text.corpora.swapped import looks_swapped
+from regard.text.corpora.rows import Row, Wanted
+from regard.text.corpora.source import Source, as_columns, with_reading
+from regard.text.corpora.swapped import guess_language, looks_swapped
 
 __all__ = [
     "Checks",
@@ -17,8 +17,12 @@ __all__ = [
     "Report",
     "Row",
     "Source",
+    "Wanted",
+    "as_columns",
     "digest",
     "guess_kind",
+    "guess_language",
     "looks_swapped",
     "suits_two_fields",
+    "with_reading",
 ]

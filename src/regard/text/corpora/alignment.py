@@ -9,6 +9,7 @@ from itertools import accumulate, islice
 from pathlib import Path
 
 from regard.errors import InputError
+from regard.text.corpora.encoding import UTF_8
 from regard.text.corpora.opening import count_lines, lines
 
 SEARCHED = 1_000_000  # lines in which the place is looked for
@@ -16,16 +17,16 @@ CLEARLY = 2.0  # how much further apart lengths are after a shift than before, t
 ENOUGH = 10  # lines on each side of the place
 
 
-def check_counts(paths: tuple[Path, Path], files: tuple[str, str]) -> None:
+def check_counts(paths: tuple[Path, Path], files: tuple[str, str], encoding: str = UTF_8) -> None:
     """Refuse two files that do not have the same number of lines."""
-    if count_lines(paths[0]) != count_lines(paths[1]):
-        raise unequal_counts(paths, files)
+    if count_lines(paths[0], encoding) != count_lines(paths[1], encoding):
+        raise unequal_counts(paths, files, encoding)
 
 
-def unequal_counts(paths: tuple[Path, Path], files: tuple[str, str]) -> InputError:
+def unequal_counts(paths: tuple[Path, Path], files: tuple[str, str], encoding: str = UTF_8) -> InputError:
     """The error for such files, with both counts."""
-    counts = [f"{file} has {count_lines(path):,}" for path, file in zip(paths, files, strict=True)]
-    place = parting(map(mismatch, *(map(len, islice(lines(path), SEARCHED)) for path in paths)))
+    counts = [f"{file} has {count_lines(path, encoding):,}" for path, file in zip(paths, files, strict=True)]
+    place = parting(map(mismatch, *(map(len, islice(lines(path, encoding), SEARCHED)) for path in paths)))
     hint = f"; their lengths fit badly from about line {place} on" if place else ""
     return InputError(
         "two aligned files must have as many lines as each other",

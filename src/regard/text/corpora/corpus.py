@@ -11,17 +11,20 @@ from pathlib import Path
 from regard.errors import FileError, InputError
 from regard.text.corpora.alignment import check_counts
 from regard.text.corpora.checks import OVERLONG, Checks, Sieve
+from regard.text.corpora.columns import spelled
 from regard.text.corpora.formats import format_of, read
 from regard.text.corpora.names import groups_of, shown
 from regard.text.corpora.report import Report
 from regard.text.corpora.rows import COLUMNS, INVALID, Row, Wanted
 from regard.text.corpora.source import Source
 from regard.text.corpora.swapped import Sides
+from regard.text.corpora.undecoded import SAMPLE, Undecoded
 
 DEFAULT = Checks()
+OTHERS = "name columns that the rows have: numbers count from 0"
 REMEDIES = {
-    COLUMNS: "say which columns to read: columns = [0, 1], or their names",
-    INVALID: "convert the file to UTF-8: iconv -f latin1 -t utf-8",
+    COLUMNS: f"put a tab between the two sides, or say which columns to read: {spelled([0, 1])}, or their names",
+    INVALID: 'say which encoding it is in: --encoding NAME (in a recipe: encoding = "NAME")',
     OVERLONG: "break the rows up, or allow longer ones",
 }
 
@@ -48,16 +51,23 @@ class Corpus:
         self.report = Report()
         return self._rows(Sieve(self.checks, self.report, self.unwanted))
 
-    def check(self, sample: int = 2000) -> None:
-        """Look at every file before long work begins: it opens, its columns are right, aligned files are as long."""
+    def check(self, sample: int = SAMPLE) -> list[str]:
+        """Look at every file before long work begins: it opens, its columns are right, aligned files are as long.
+
+        Gives back what people should know of them.
+        """
+        notes: list[str] = []
         for number, source in enumerate(self.sources):
             sieve = Sieve(self.checks, Report())
             for group in groups_of(source.files, self.base):
                 self._look(number, group, sample, sieve)
                 if len(group) == 2:
-                    check_counts((group[0], group[1]), (shown(group[0], self.base), shown(group[1], self.base)))
+                    names = shown(group[0], self.base), shown(group[1], self.base)
+                    check_counts((group[0], group[1]), names, source.encoding)
             if not sieve.report.kept:
                 raise nothing_kept([source], sieve.report)
+            notes += sieve.report.notes
+        return notes
 
     def fingerprint(self) -> dict[str, str]:
         """The digest of every file's bytes, by its name relative to the base folder."""
@@ -78,15 +88,18 @@ class Corpus:
 
     def _rows_of(self, number: int, group: tuple[Path, ...], sieve: Sieve, limit: int | None = None) -> Iterator[Row]:
         source, note = self.sources[number], sieve.report.note
-        wanted = Wanted(self.checks.fields, source.columns, self.checks.languages, note)
+        wanted = Wanted(self.checks.fields, source.columns, self.checks.languages, source.encoding, note)
         sides = self._sides(source, group)
+        undecoded = Undecoded(group, source.encoding)
         for found in islice(read(group, self.base, wanted), limit):
+            undecoded.add(found)
             texts = sieve.sift(found)
             if texts is None:
                 continue
             if sides:
                 sides.add(texts, found.line)
             yield Row(texts, number, found.file, found.line)
+        undecoded.finish(note)
         if sides:
             sides.finish(note)
 
@@ -94,7 +107,7 @@ class Corpus:
         before = sieve.report.dropped.get(COLUMNS, 0)
         kept = sum(1 for _ in self._rows_of(number, group, sieve, sample))
         if sieve.report.dropped.get(COLUMNS, 0) - before > kept:
-            raise wrong_columns(shown(group[0], self.base), self.checks.fields, sieve.report)
+            raise wrong_columns(shown(group[0], self.base), self.sources[number], self.checks.fields, sieve.report)
 
     def _sides(self, source: Source, group: tuple[Path, ...]) -> Sides | None:
         checks = self.checks
@@ -113,7 +126,7 @@ def fits(source: Source, fields: int) -> None:
         raise InputError(
             f"a row has {fields} field{'s' if fields > 1 else ''}, so as many columns must be named",
             found=f"columns = {json.dumps(source.columns)}",
-            do=f"for example columns = {list(range(fields))}",
+            do=f"for example {spelled(list(range(fields)))}",
         )
 
 
@@ -122,19 +135,20 @@ def remedy(source: Source, group: tuple[Path, ...]) -> str:
     if len(group) == 2:
         return f"swap the files: {json.dumps(source.files[::-1])}"
     if source.columns:
-        return f"swap the columns: columns = {json.dumps(source.columns[::-1])}"
+        return f"swap the columns: {spelled(source.columns[::-1])}"
     if format_of(group[0]) in ("text", "tsv", "catalogue"):
-        return "swap the columns: columns = [1, 0]"
+        return f"swap the columns: {spelled([1, 0])}"
     return "swap the columns: name them in the other order"
 
 
-def wrong_columns(file: str, fields: int, report: Report) -> InputError:
+def wrong_columns(file: str, source: Source, fields: int, report: Report) -> InputError:
     """The error for a file most of whose rows do not have the columns that are wanted."""
     examples = report.examples[COLUMNS]
+    advice = REMEDIES[COLUMNS] if source.columns is None else OTHERS
     return InputError(
         f"most rows of {file} do not have the {'two columns' if fields == 2 else 'one column'} that are wanted",
         found=next((example for example in examples if example.startswith(f"{file}:")), examples[-1]),
-        do=REMEDIES[COLUMNS] if fields == 2 else "say which column to read: columns = [0], or its name",
+        do=advice if fields == 2 else f"say which column to read: {spelled([0])}, or its name",
     )
 
 
@@ -142,11 +156,12 @@ def nothing_kept(sources: Sequence[Source], report: Report) -> InputError:
     """The error for a corpus of which nothing is left."""
     names = ", ".join(file for source in sources for file in source.files)
     reasons = sorted(report.dropped, key=lambda reason: -report.dropped[reason])
+    remedies = REMEDIES | ({COLUMNS: OTHERS} if any(source.columns for source in sources) else {})
     counts = ", ".join(f"{report.dropped[reason]:,} dropped: {reason}" for reason in reasons)
     return InputError(
         f"no row of {names} can be used",
         found=f"{counts}; for example {report.examples[reasons[0]][0]}" if reasons else "no rows",
-        do=REMEDIES.get(reasons[0], "see whether these are the files you meant") if reasons else "name another file",
+        do=remedies.get(reasons[0], "see whether these are the files you meant") if reasons else "name another file",
     )
 
 

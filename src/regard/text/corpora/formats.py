@@ -7,6 +7,7 @@ from pathlib import Path
 
 from regard.errors import InputError
 from regard.text.corpora.catalogues import read_catalogue
+from regard.text.corpora.encoding import UTF_8
 from regard.text.corpora.keyed import read_json_lines, read_parquet
 from regard.text.corpora.line_files import read_aligned, read_plain, read_tsv
 from regard.text.corpora.names import plain_name, shown
@@ -31,6 +32,7 @@ READERS = {
     "catalogue": read_catalogue,
     "parquet": read_parquet,
 }
+SAYING = ("tmx", "catalogue", "parquet")  # formats that say how they are encoded
 
 
 def format_of(path: Path) -> str:
@@ -43,10 +45,14 @@ def read(group: tuple[Path, ...], base: Path, wanted: Wanted) -> Iterator[Found]
     files = [shown(path, base) for path in group]
     if len(group) == 2:
         refuse_structured(group)
-        return read_aligned((group[0], group[1]), (files[0], files[1]))
+        return read_aligned((group[0], group[1]), (files[0], files[1]), wanted.encoding)
     name = format_of(group[0])
+    if wanted.encoding != UTF_8 and name in SAYING:
+        raise InputError(
+            f"{files[0]} says its encoding itself", found=f"--encoding {wanted.encoding}", do="leave the encoding out"
+        )
     if name == "text" and wanted.fields == 1 and wanted.columns is None:
-        return read_plain(group[0], files[0])
+        return read_plain(group[0], files[0], wanted.encoding)
     return READERS.get(name, read_tsv)(group[0], files[0], wanted)
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Literal
 
 from regard.errors import InputError
+from regard.text.corpora.encoding import UTF_8
 from regard.text.corpora.formats import format_of, read
 from regard.text.corpora.names import groups_of
 from regard.text.corpora.opening import lines
-from regard.text.corpora.rows import Columns, Wanted
+from regard.text.corpora.rows import Wanted
 
 FIRST = 100  # lines in which tabs are looked for
 ROWS = 20  # fewer show nothing
@@ -19,44 +21,48 @@ LONGEST = 30  # characters of a label
 REPEATED = 10  # how often labels occur on average
 
 TRANSLATIONS = ("tmx", "catalogue")
+WANTED = Wanted()
 Kind = Literal["pairs", "labelled", "lines"]
 
 
-def suits_two_fields(path: str, base: Path) -> bool:
+def suits_two_fields(path: str, base: Path, encoding: str = UTF_8) -> bool:
     """Whether one file can give rows of two fields."""
     group = groups_of((str(path),), Path(base))[0]
     kind = format_of(group[0])
     if kind in TRANSLATIONS:
         return True
     if kind in ("text", "tsv"):
-        first = list(islice(lines(group[0]), FIRST))
+        first = list(islice(lines(group[0], encoding), FIRST))
         return sum(b"\t" in line for line in first) > len(first) / 2
     try:
-        next(read(group, Path(base), Wanted()), None)
+        next(read(group, Path(base), Wanted(encoding=encoding)), None)
     except InputError:  # it does not say which two
         return False
     return True
 
 
-def guess_kind(files: tuple[str, ...], base: Path, sample: int = 5000) -> Kind:
-    """Pairs to translate, texts with labels, or lines of one text."""
-    if len(files) == 1 and not suits_two_fields(files[0], base):
+def guess_kind(files: tuple[str, ...], base: Path, sample: int = 5000, wanted: Wanted = WANTED) -> Kind:
+    """Pairs to translate, texts with labels, or lines of one text; `wanted` is what is said of columns and encoding."""
+    one = wanted.columns is not None and len(wanted.columns) == 1
+    if one or (not wanted.columns and len(files) == 1 and not suits_two_fields(files[0], base, wanted.encoding)):
         return "lines"
     group = groups_of(tuple(files), Path(base))[0]
     if format_of(group[0]) in TRANSLATIONS:
         return "pairs"
     try:
-        second = second_texts(group, Path(base), sample, None)
+        second = second_texts(group, Path(base), sample, wanted)
     except InputError:
-        if len(group) == 2:
+        if len(group) == 2 or wanted.columns:
             raise
         second = []
-    return "labelled" if are_labels(second or second_texts(group, Path(base), sample, (0, 1))) else "pairs"
+    if not second and not wanted.columns:
+        second = second_texts(group, Path(base), sample, replace(wanted, columns=(0, 1)))
+    return "labelled" if are_labels(second) else "pairs"
 
 
-def second_texts(group: tuple[Path, ...], base: Path, sample: int, columns: Columns | None) -> list[str]:
+def second_texts(group: tuple[Path, ...], base: Path, sample: int, wanted: Wanted) -> list[str]:
     """What stands in the second column of the first rows."""
-    rows = islice(read(group, base, Wanted(columns=columns)), sample)
+    rows = islice(read(group, base, wanted), sample)
     return [found.texts[1].strip() for found in rows if not found.problem and found.texts[1].strip()]
 
 

@@ -13,8 +13,8 @@ from typing import IO, Any
 from regard.errors import FileError
 from regard.text.corpora.columns import choose
 from regard.text.corpora.names import COMPRESSIONS
-from regard.text.corpora.opening import library, lines, opened
-from regard.text.corpora.rows import COLUMNS, INVALID, NOT_TEXT, Found, Wanted, decoded, unwritable
+from regard.text.corpora.opening import library, opened
+from regard.text.corpora.rows import COLUMNS, INVALID, NOT_TEXT, Found, Wanted, texts_of, unwritable
 
 NOT_JSON = "invalid JSON"
 ROWS = 1024  # of parquet at a time
@@ -23,8 +23,7 @@ ROWS = 1024  # of parquet at a time
 def read_json_lines(path: Path, file: str, wanted: Wanted) -> Iterator[Found]:
     """Each line is an object, whose keys are columns (`a.b` for a key inside a key), or a list."""
     keys: list[str | int] | None = None
-    for number, line in enumerate(lines(path), 1):
-        text = decoded(line, file, number)
+    for number, text in enumerate(texts_of(path, file, wanted.encoding), 1):
         if isinstance(text, Found):
             yield text
             continue

@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import zip_longest
+from itertools import chain, islice, zip_longest
 from pathlib import Path
 
 from regard.text.corpora.alignment import unequal_counts
-from regard.text.corpora.columns import choose, is_header, positions
-from regard.text.corpora.opening import lines
-from regard.text.corpora.rows import COLUMNS, Found, Wanted, decoded
+from regard.text.corpora.columns import choose, first_columns, is_header, positions, tell_columns
+from regard.text.corpora.encoding import UTF_8
+from regard.text.corpora.rows import COLUMNS, Found, Wanted, texts_of
+
+FIRST = 100  # lines that show how many columns there are
+ROOM = 1 << 16  # characters of them
 
 
-def read_plain(path: Path, file: str) -> Iterator[Found]:
+def read_plain(path: Path, file: str, encoding: str = UTF_8) -> Iterator[Found]:
     """Each line is a row of one text."""
-    for number, line in enumerate(lines(path), 1):
-        text = decoded(line, file, number)
+    for number, text in enumerate(texts_of(path, file, encoding), 1):
         yield Found((text,), file, number) if isinstance(text, str) else text
 
 
-def read_aligned(paths: tuple[Path, Path], files: tuple[str, str]) -> Iterator[Found]:
+def read_aligned(paths: tuple[Path, Path], files: tuple[str, str], encoding: str = UTF_8) -> Iterator[Found]:
     """Line n of one file belongs to line n of the other; refuses files of which one ends first."""
-    for number, (first, second) in enumerate(zip_longest(lines(paths[0]), lines(paths[1])), 1):
-        if first is None or second is None:
-            raise unequal_counts(paths, files)
-        left, right = decoded(first, files[0], number), decoded(second, files[1], number)
+    sides = (texts_of(path, file, encoding) for path, file in zip(paths, files, strict=True))
+    for number, (left, right) in enumerate(zip_longest(*sides), 1):
+        if left is None or right is None:
+            raise unequal_counts(paths, files, encoding)
         if isinstance(left, Found):
             yield left
         elif isinstance(right, Found):
@@ -35,25 +37,48 @@ def read_aligned(paths: tuple[Path, Path], files: tuple[str, str]) -> Iterator[F
 
 def read_tsv(path: Path, file: str, wanted: Wanted) -> Iterator[Found]:
     """Columns between tabs, with or without a header; quotes have no meaning."""
-    picked: list[int] | None = None
-    for number, line in enumerate(lines(path), 1):
-        text = decoded(line, file, number)
-        if number == 1:
-            header = text.split("\t") if isinstance(text, str) else []
-            named = any(isinstance(column, str) for column in wanted.columns or ())
-            if named or (len(header) >= wanted.fields and is_header(header)):
-                picked = header_columns(header, file, wanted)
-                continue
-            picked = positions(wanted.columns, None) if wanted.columns else None
-        yield picked_row(text, picked, wanted, Found((), file, number)) if isinstance(text, str) else text
+    texts = texts_of(path, file, wanted.encoding)
+    first = list(peeked(texts))
+    header = header_of(first, wanted)
+    picked = unnamed_columns(first, file, wanted) if header is None else header_columns(header, file, wanted)
+    for number, text in enumerate(chain(first, texts), 1):
+        if number > 1 or header is None:
+            yield picked_row(text, picked, wanted, Found((), file, number)) if isinstance(text, str) else text
+
+
+def peeked(texts: Iterator[str | Found]) -> Iterator[str | Found]:
+    """The first lines; fewer where they are long, since they are held in memory."""
+    room = ROOM
+    for text in islice(texts, FIRST):
+        yield text
+        room -= len(text) if isinstance(text, str) else 0
+        if room < 0:
+            return
+
+
+def header_of(first: list[str | Found], wanted: Wanted) -> list[str] | None:
+    """The names in the first line, if it holds any: because it looks so, or because columns are asked for by name."""
+    if not first:
+        return None
+    cells = first[0].split("\t") if isinstance(first[0], str) else []
+    named = any(isinstance(column, str) for column in wanted.columns or ())
+    return cells if named or (len(cells) >= wanted.fields and is_header(cells)) else None
 
 
 def header_columns(header: list[str], file: str, wanted: Wanted) -> list[int]:
     """The columns to read below a header."""
-    wanted.note(f"{file}: the first line is a header ({', '.join(name.strip() for name in header)})")
-    if wanted.columns is not None:
-        return positions(wanted.columns, header)
-    return positions(tuple(choose([name.strip() for name in header], wanted, file)), header)
+    names = [name.strip() for name in header]
+    wanted.note(f"{file}: the first line is a header ({', '.join(names)})")
+    return positions(wanted.columns or tuple(choose(names, wanted, file, first=True)), names)
+
+
+def unnamed_columns(first: list[str | Found], file: str, wanted: Wanted) -> list[int] | None:
+    """The columns to read where nothing names them; None where every row should hold those that are wanted, no more."""
+    rows = [text.split("\t") for text in first if isinstance(text, str) and text.strip()]
+    picked = first_columns(rows, wanted.fields) if wanted.columns is None else positions(wanted.columns, None)
+    if picked is not None:
+        tell_columns(rows, picked, file, wanted)
+    return picked
 
 
 def picked_row(text: str, picked: list[int] | None, wanted: Wanted, where: Found) -> Found:

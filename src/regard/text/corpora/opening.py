@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from regard.errors import FileError
+from regard.text.corpora.encoding import UTF_8, Recoded, is_wide, wide_likeness
 
 BUFFER = 1 << 18
 LONGEST_LINE = 1 << 26  # bytes; to find that a file has no line feeds, it is not read whole
 BOM = b"\xef\xbb\xbf"
-UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 BROKEN = (OSError, EOFError, zlib.error, lzma.LZMAError)
 
 
@@ -33,11 +33,17 @@ def library(name: str, purpose: str) -> Any:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[IO[bytes]]:
-    """The bytes of a file, decompressed; what goes wrong while they are read becomes a FileError."""
+def opened(path: Path, encoding: str = UTF_8) -> Iterator[IO[bytes]]:
+    """The bytes of a file, decompressed, and as UTF-8 where a line feed would be more than one of them.
+
+    What goes wrong while they are read becomes a FileError.
+    """
     try:
-        with path.open("rb") as raw, io.BufferedReader(decompressed(raw, path), BUFFER) as file:
-            yield file
+        with path.open("rb") as raw:
+            plain = decompressed(raw, path)
+            whole = Recoded(plain, encoding) if is_wide(encoding) else plain
+            with io.BufferedReader(whole, BUFFER) as file:
+                yield file
     except BROKEN as error:
         raise FileError(
             f"{path} cannot be read", found=str(error) or type(error).__name__, do="fetch or write the file again"
@@ -94,13 +100,15 @@ class Zstandard(io.RawIOBase):
         return True
 
 
-def lines(path: Path) -> Iterator[bytes]:
+def lines(path: Path, encoding: str = UTF_8) -> Iterator[bytes]:
     """The lines of a file without their ends; a byte order mark at the start is no part of the first."""
-    with opened(path) as file:
+    with opened(path, encoding) as file:
         line = file.readline(LONGEST_LINE)
-        if line[:2] in UTF_16:
+        if encoding == UTF_8 and (wide := wide_likeness(line)):
             raise FileError(
-                f"{path} is not UTF-8", found="the byte order mark of UTF-16", do="convert it: iconv -f utf-16 -t utf-8"
+                f"{path} is not UTF-8",
+                found=f"this looks like {wide.words}",
+                do=f'--encoding {wide.name} reads it (in a recipe: encoding = "{wide.name}")',
             )
         if line:
             yield ended(line, path).removeprefix(BOM)
@@ -119,10 +127,10 @@ def ended(line: bytes, path: Path) -> bytes:
     return line.removesuffix(b"\n").removesuffix(b"\r")
 
 
-def count_lines(path: Path) -> int:
+def count_lines(path: Path, encoding: str = UTF_8) -> int:
     """How many lines there are; text after the last line feed is one too."""
     count, last = 0, b"\n"
-    with opened(path) as file:
+    with opened(path, encoding) as file:
         while chunk := file.read(BUFFER):
             count += chunk.count(b"\n")
             last = chunk[-1:]

@@ -76,10 +76,10 @@ def plural(count: int) -> str:
     return "row" if count == 1 else "rows"
 
 
-def excerpt(texts: tuple[str, ...]) -> str:
+def excerpt(texts: tuple[str, ...], width: int = WIDTH) -> str:
     """The beginning of a row, with what cannot be seen made visible."""
-    whole = " | ".join(text[: WIDTH + 1] for text in texts[:3])
-    return visible(whole[:WIDTH]) + ("…" if len(whole) > WIDTH else "")
+    whole = " | ".join(text[: width + 1] for text in texts[:3])
+    return visible(whole[:width]) + ("…" if len(whole) > width else "")
 
 
 def visible(text: str) -> str:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
+
+from regard.text.corpora.encoding import UTF_8, is_wide
+from regard.text.corpora.opening import lines
 
 Columns = tuple[str | int, ...]
 
@@ -40,15 +44,24 @@ class Wanted:
     fields: int = 2
     columns: Columns | None = None
     languages: tuple[str, str] | None = None
+    encoding: str = UTF_8
     note: Callable[[str], None] = lambda text: None  # told what people should know, such as a header that was skipped
 
 
-def decoded(data: bytes, file: str, line: int) -> str | Found:
+def decoded(data: bytes, file: str, line: int, encoding: str = UTF_8) -> str | Found:
     """The text of some bytes, or why there is none."""
     try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError:
-        return Found((data.decode("utf-8", "backslashreplace"),), file, line, INVALID)
+        return data.decode(encoding)
+    except UnicodeError:
+        problem = INVALID if encoding == UTF_8 else f"invalid {encoding}"
+        return Found((data.decode("utf-8", "backslashreplace"),), file, line, problem)
+
+
+def texts_of(path: Path, file: str, encoding: str = UTF_8) -> Iterator[str | Found]:
+    """The lines of a file as text, or why there is none."""
+    within = UTF_8 if is_wide(encoding) else encoding  # a wide one has been recoded on the way
+    for number, line in enumerate(lines(path, encoding), 1):
+        yield decoded(line, file, number, within)
 
 
 def unwritable(texts: tuple[str, ...]) -> bool:

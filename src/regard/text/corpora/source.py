@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from regard.errors import InputError, KindError, UnknownNameError
+from regard.text.corpora.columns import spelled
+from regard.text.corpora.encoding import UTF_8, known_encoding
 from regard.text.corpora.rows import Columns
 
-SETTINGS = ("file", "source", "target", "weight", "columns")
+SETTINGS = ("file", "source", "target", "weight", "columns", "encoding")
 FORMS = 'write "data.tsv", ["train.en", "train.fr"] or {file = "data.jsonl", columns = ["en", "fr"], weight = 2}'
 
 
@@ -22,6 +24,7 @@ class Source:
     files: tuple[str, ...]
     weight: float = 1.0  # how often an epoch reads it; a Corpus gives each row once, whoever makes epochs repeats them
     columns: Columns | None = None  # TSV numbers from 0 or header names, JSON keys, parquet columns, TMX languages
+    encoding: str = UTF_8  # of files of lines, as Python names it
 
     def __post_init__(self) -> None:
         if not 1 <= len(self.files) <= 2 or not all(isinstance(file, str) and file for file in self.files):
@@ -34,10 +37,13 @@ class Source:
             )
         if self.columns is not None:
             check_columns(self.columns, self.files)
+        known_encoding(self.encoding)
 
     @classmethod
-    def parse(cls, value: str | Sequence[str] | Mapping[str, Any]) -> Source:
+    def parse(cls, value: str | Sequence[str] | Mapping[str, Any] | Source) -> Source:
         """A source from any of the forms it may be written in."""
+        if isinstance(value, Source):
+            return value
         if isinstance(value, str | Path):
             return cls((str(value),))
         if isinstance(value, Mapping):
@@ -67,7 +73,36 @@ class Source:
             tuple(str(file) if isinstance(file, Path) else file for file in files),
             weight=settings.get("weight", 1.0),
             columns=columns,
+            encoding=settings.get("encoding", UTF_8),
         )
+
+
+def as_columns(text: str) -> list[str | int]:
+    """Columns as a command line gives them: "0,2" by number, "english,french" by name."""
+    names = [name.strip() for name in text.split(",")]
+    if not all(names):
+        raise InputError(
+            "columns are numbers from 0, or names, with commas between",
+            found=repr(text),
+            do="--columns 0,1, or --columns english,french",
+        )
+    return [int(name) if name.isdecimal() else name for name in names]
+
+
+def with_reading(value: Any, columns: list[str | int] | None, encoding: str | None) -> Any:
+    """A source as a recipe names it, with the columns and the encoding it does not name itself."""
+    given = Source.parse(value)
+    known: dict[str, Any] = dict(value) if isinstance(value, Mapping) else named(given.files)
+    if columns is not None and len(given.files) == 1:
+        known.setdefault("columns", columns)
+    if encoding is not None:
+        known.setdefault("encoding", encoding)
+    return known if len(known) > len(given.files) else value
+
+
+def named(files: Sequence[str]) -> dict[str, str]:
+    """Files under the names that a table has for them."""
+    return {"file": files[0]} if len(files) == 1 else dict(zip(("source", "target"), files, strict=True))
 
 
 def is_number(value: object) -> bool:
@@ -83,5 +118,5 @@ def check_columns(columns: Columns, files: tuple[str, ...]) -> None:
         number = is_number(column) and isinstance(column, int) and column >= 0
         if not number and not (isinstance(column, str) and column):
             raise InputError(
-                "a column is a number from 0, or a name", found=repr(column), do="for example columns = [0, 1]"
+                "a column is a number from 0, or a name", found=repr(column), do=f"for example {spelled([0, 1])}"
             )

@@ -14,6 +14,8 @@ SAMPLE = 2000  # rows of a file that are all looked at; after them every SPARSE-
 SPARSE = 16
 CLEARLY = 3  # times as many words of the other language as of its own
 ENOUGH = 5  # words of the other language, before anything is said
+SHARE = 0.1  # of all words, that small ones of a language are at least
+AHEAD = 1.3  # times as many as of any other language: Romance ones share some
 PART = 0.01  # the share of rows the wrong way round that is worth a note
 MARGIN = 0.05  # by which profiles must be nearer when crossed, as cosines
 FEWEST = 10  # rows that make a profile
@@ -47,6 +49,15 @@ def small_words(language: str) -> frozenset[str]:
     """The small words of a language, none if it is not among ours."""
     code = re.split("[-_]", language.lower())[0]
     return frozenset(SMALL_WORDS.get(LONG_CODES.get(code, code), "").split())
+
+
+def guess_language(texts: Iterable[str]) -> str | None:
+    """Which of the languages of SMALL_WORDS some texts are in, if it is plain to see."""
+    words = Counter(word for text in islice(texts, SAMPLE) for word in WORD.findall(text.lower()))
+    hits = {language: sum(words[word] for word in small_words(language)) for language in SMALL_WORDS}
+    (best, most), (_, next_most) = Counter(hits).most_common(2)
+    enough = most >= max(ENOUGH, SHARE * words.total())
+    return best if enough and most >= AHEAD * next_most else None
 
 
 class Sides:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree
 
 from regard.errors import FileError, InputError
+from regard.text.corpora.columns import spelled
 from regard.text.corpora.opening import opened
 from regard.text.corpora.rows import COLUMNS, Found, Wanted
 
@@ -88,7 +88,7 @@ def chosen_languages(found: list[str], wanted: Wanted, file: str) -> list[str]:
         raise InputError(
             f"{file} does not say which {'two languages' if wanted.fields == 2 else 'language'} to read",
             found=f"languages {', '.join(found)}",
-            do=f"name them, for example columns = {json.dumps(found[: wanted.fields])}",
+            do=f"name them, for example {spelled(found[: wanted.fields])}",
         )
     wanted.note(f"{file}: reads {' and '.join(found)}")
     return found

@@ -5,7 +5,7 @@ Scores of translations are sacreBLEU's and carry its signature, so that two of t
 
 from regard.text.scores.alignment import AlignmentScore, Gold, alignment_score, parse_pharaoh, pharaoh
 from regard.text.scores.bleu import LengthRow, Score, bleu, bleu_by_length, bleu_tokenised, chrf
-from regard.text.scores.bootstrap import Comparison, paired_bootstrap
+from regard.text.scores.bootstrap import Comparison, bleu_interval, chrf_interval, paired_bootstrap
 from regard.text.scores.counts import LabelScore, Share, accuracy, confusion, per_label, pronoun_agreement
 
 __all__ = [
@@ -20,8 +20,10 @@ __all__ = [
     "alignment_score",
     "bleu",
     "bleu_by_length",
+    "bleu_interval",
     "bleu_tokenised",
     "chrf",
+    "chrf_interval",
     "confusion",
     "paired_bootstrap",
     "parse_pharaoh",

@@ -40,17 +40,18 @@ def bleu(outputs: Sequence[str], references: Sequence[str], *, lowercase: bool =
     return Score("bleu_lowercase" if lowercase else "bleu", found.score, str(metric.get_signature()))
 
 
-def bleu_tokenised(outputs: Sequence[str], references: Sequence[str], language: str) -> Score:
+def bleu_tokenised(outputs: Sequence[str], references: Sequence[str], language: str, how: str = "") -> Score:
     """BLEU as the papers on Multi30k print it: both sides lower-cased and tokenised by Moses before they are compared.
 
     Its tokens are not those of sacreBLEU ("l'homme" is two here, one there), so neither score stands for the other.
+    `how` the language is known ("guessed") goes into the signature.
     """
     check_pairs(outputs, references)
     metric = BLEU(tokenize="none", force=True)
     found = metric.corpus_score(moses(outputs, language), [moses(references, language)])
     signature = str(metric.get_signature())
     signature = signature.replace("case:mixed", "case:lc").replace("tok:none", f"tok:{moses_signature(language)}")
-    return Score("bleu_tokenised", found.score, signature)
+    return Score("bleu_tokenised", found.score, f"{signature}|language:{how}" if how else signature)
 
 
 def chrf(outputs: Sequence[str], references: Sequence[str]) -> Score:

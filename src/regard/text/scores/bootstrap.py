@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.chrf import CHRF
 
 from regard.errors import InputError
 from regard.text.scores.pairing import check_pairs
+
+SEED = 12345
+QUICK = 200  # draws that show how wide an interval is, while somebody waits
 
 
 class Comparison(NamedTuple):
@@ -30,7 +34,7 @@ class Comparison(NamedTuple):
 
 
 def paired_bootstrap(
-    ours: Sequence[str], theirs: Sequence[str], references: Sequence[str], samples: int = 1000, seed: int = 12345
+    ours: Sequence[str], theirs: Sequence[str], references: Sequence[str], samples: int = 1000, seed: int = SEED
 ) -> Comparison:
     """Score both on the same sentences, drawn again and again with replacement.
 
@@ -77,3 +81,25 @@ def signed(samples: int, seed: int) -> str:
     metric = BLEU(force=True)
     metric.corpus_score([""], [[""]])  # a signature wants to know the number of references
     return f"{metric.get_signature()}|bs:{samples}|seed:{seed}"
+
+
+def bleu_interval(outputs: Sequence[str], references: Sequence[str], samples: int = QUICK, seed: int = SEED) -> float:
+    """By how much BLEU may be off, either way, for other sentences of the same kind: half of what holds 95 %."""
+    check_pairs(outputs, references)
+    return half_width(counts(BLEU(force=True, effective_order=True), outputs, references), score, samples, seed)
+
+
+def chrf_interval(outputs: Sequence[str], references: Sequence[str], samples: int = QUICK, seed: int = SEED) -> float:
+    """The same of chrF."""
+    check_pairs(outputs, references)
+    metric = CHRF()
+    table = np.array(metric._extract_corpus_statistics(list(outputs), [list(references)]))  # its counts have no door
+    return half_width(table, lambda sums: float(metric._compute_f_score(sums.tolist())), samples, seed)
+
+
+def half_width(table: NDArray[Any], value: Callable[[NDArray[Any]], float], samples: int, seed: int) -> float:
+    """Half of the interval that holds 95 % of a score on sentences drawn again and again with replacement."""
+    chance, count = np.random.default_rng(seed), len(table)
+    draws = (chance.integers(count, size=count) for _ in range(samples))
+    low, high = np.quantile([value(table[draw].sum(0)) for draw in draws], (0.025, 0.975))
+    return float(high - low) / 2

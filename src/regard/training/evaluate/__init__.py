@@ -32,7 +32,7 @@ class Options(TypedDict, total=False):
     """How to evaluate; what is left out is as the model says.
 
     beams, alpha, max_length  how to look for translations
-    language                  that of the translations, whose tokens Moses knows ("en")
+    language                  that of the translations, whose tokens Moses knows (guessed)
     against                   another translator, to compare with
     batch                     texts side by side
     window                    tokens that a language model sees at once (all that it can)

@@ -90,6 +90,7 @@ class EvaluationData:
     def rows(self, checks: Checks) -> tuple[list[Row], list[str]]:
         """The rows of the files, and what to tell of those that were left out."""
         corpus = Corpus([self.source], self.base, checks)
+        corpus.check()  # before the first rows: a file in another encoding, or with other columns
         rows = list(islice(corpus, self.limit))
         report = corpus.report
         dropped = [f"{count:,} left out: {why} ({report.examples[why][0]})" for why, count in report.dropped.items()]
@@ -98,7 +99,7 @@ class EvaluationData:
 
 
 def read_data(
-    files: str | Sequence[str] | Mapping[str, Any], base: Path = Path(), limit: int | None = None
+    files: str | Sequence[str] | Mapping[str, Any] | Source, base: Path = Path(), limit: int | None = None
 ) -> EvaluationData:
     """What to score on: ["pairs.tsv"], two files ["test.en", "test.fr"], ["grammar:unseen"], or as a recipe names it.
 

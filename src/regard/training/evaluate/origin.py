@@ -7,13 +7,16 @@ from pathlib import Path
 from typing import Any
 
 from regard.errors import FileError
-from regard.interop.folders import locate
+from regard.interop.folders import locate, read_json
 
 
 def target_language(name: str | Path) -> str | None:
-    """The language that a model translates into, by its recipe."""
+    """The language that a model translates into, by its recipe, or by what a folder of Marian's says."""
     languages = table(name, "data").get("languages")
-    return str(languages[1]) if isinstance(languages, list) and len(languages) == 2 else None
+    if isinstance(languages, list) and len(languages) == 2:
+        return str(languages[1])
+    code = read_json(locate(name) / "tokenizer_config.json").get("target_lang")
+    return code if isinstance(code, str) and len(code) in (2, 3) else None
 
 
 def block_of(name: str | Path) -> int | None:

@@ -7,7 +7,19 @@ from time import perf_counter
 from typing import NamedTuple
 
 from regard.tasks import Translator
-from regard.text.scores import Score, bleu, bleu_by_length, bleu_tokenised, chrf, paired_bootstrap, pronoun_agreement
+from regard.text.corpora import guess_language
+from regard.text.scores import (
+    Score,
+    bleu,
+    bleu_by_length,
+    bleu_interval,
+    bleu_tokenised,
+    chrf,
+    chrf_interval,
+    paired_bootstrap,
+    pronoun_agreement,
+)
+from regard.text.scores.moses import DEFAULT, known_language
 from regard.training.evaluate.data import EvaluationData, Pairs
 from regard.training.evaluate.result import Evaluation
 from regard.training.evaluate.shared import Told, at_work, parts, unheard
@@ -33,6 +45,14 @@ class Said(NamedTuple):
     seconds: float
 
 
+class Spoken(NamedTuple):
+    """A language, how it is known ("" where somebody said it), and what to tell of that."""
+
+    code: str
+    how: str
+    notes: list[str]
+
+
 def evaluate_translations(
     translator: Translator,
     data: EvaluationData,
@@ -49,21 +69,25 @@ def evaluate_translations(
     if against is not None:
         theirs = translations(against, pairs.sources, search, lambda done, _: told(count + done, total))
         comparison = paired_bootstrap(ours.texts, theirs.texts, pairs.references)
-    language = language or pairs.language or "en"
-    baselines = {score.name: score.value for score in scores(pairs, word_for_word(pairs), language)}
+    spoken = language_of(pairs, language)
+    baselines = {score.name: score.value for score in scores(pairs, word_for_word(pairs), spoken)}
     return Evaluation(
         task="translation",
         data=data.name,
         count=count,
         unit="pairs",
         seconds=ours.seconds,
-        scores=scores(pairs, ours.texts, language),
+        scores=scores(pairs, ours.texts, spoken),
         baseline=DICTIONARY if baselines else "",
         baselines=baselines,
         words_per_second=sum(len(source.split()) for source in pairs.sources) / ours.seconds,
         by_length=bleu_by_length(pairs.sources, ours.texts, pairs.references),
         comparison=comparison,
-        notes=[*pairs.notes, *([f"{ours.cut:,} translations were cut before they ended"] if ours.cut else [])],
+        notes=[
+            *pairs.notes,
+            *spoken.notes,
+            *([f"{ours.cut:,} translations were cut before they ended"] if ours.cut else []),
+        ],
         outputs=ours.texts,
     )
 
@@ -83,14 +107,34 @@ def translations(translator: Translator, sources: Sequence[str], search: Search,
     return Said([done[number] for number in range(len(sources))], cut, perf_counter() - start)
 
 
-def scores(pairs: Pairs, outputs: Sequence[str], language: str) -> list[Score]:
+def language_of(pairs: Pairs, asked: str | None) -> Spoken:
+    """The language whose tokens Moses cuts: as asked, as known of the texts, or by the look of the references."""
+    code = asked or pairs.language
+    if code is not None:
+        rules = known_language(code)
+        known = code.lower().replace("_", "-").split("-")[0] == rules
+        note = [] if known else [f"Moses knows no {code!r}: its tokens are cut as those of {rules!r}"]
+        return Spoken(rules, "", note)
+    guess = guess_language(pairs.references)
+    if guess is None:
+        note = [f"the language of the references is not known: Moses cuts tokens as in {DEFAULT!r}; --language says it"]
+        return Spoken(DEFAULT, "assumed", note)
+    note = [f"the references look like {guess!r}, so Moses cuts tokens as there; --language says otherwise"]
+    return Spoken(guess, "guessed", note)
+
+
+def cut_note(ours: Said) -> list[str]:
+    return [f"{ours.cut:,} translations were cut before they ended"] if ours.cut else []
+
+
+def scores(pairs: Pairs, outputs: Sequence[str], spoken: Spoken) -> list[Score]:
     """All that can be said of some translations; nothing of none."""
     if not outputs:
         return []
     found = [
         bleu(outputs, pairs.references),
         bleu(outputs, pairs.references, lowercase=True),
-        bleu_tokenised(outputs, pairs.references, language),
+        bleu_tokenised(outputs, pairs.references, spoken.code, spoken.how),
         chrf(outputs, pairs.references),
     ]
     if pairs.sentences:
@@ -117,7 +161,8 @@ def validate_translations(
     beams: int = 1,
     batch: int = 64,
     max_length: int | None = None,
-) -> tuple[dict[str, float], list[str]]:
-    """BLEU and chrF while a model is being trained, and the translations: greedy, unless asked otherwise."""
+) -> tuple[dict[str, float], dict[str, float], list[str]]:
+    """BLEU and chrF while a model is being trained, their intervals, and the translations: greedy, unless asked."""
     said = translations(translator, sources, Search(beams, None, max_length, batch)).texts
-    return {"bleu": bleu(said, references).value, "chrf": chrf(said, references).value}, said
+    scores = {"bleu": bleu(said, references).value, "chrf": chrf(said, references).value}
+    return scores, {"bleu": bleu_interval(said, references), "chrf": chrf_interval(said, references)}, said

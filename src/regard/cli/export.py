@@ -1,0 +1,57 @@
+"""`regard export`: a model for other programs."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from regard.cli.verb import write
+
+if TYPE_CHECKING:
+    from regard.tasks.exporting import Exported
+
+VERBS = {"AutoModelForSeq2SeqLM": "translate", "AutoModelForCausalLM": "generate", "AutoModel": "look"}
+
+
+def export(
+    model: str = typer.Argument(..., metavar="MODEL", help="A model of ours: a folder, or a name."),
+    out: Path = typer.Option(..., metavar="FOLDER", help="Where it goes: a new folder, or an empty one."),
+    to: str = typer.Option("huggingface", metavar="FORMAT", help="huggingface."),
+    json: bool = typer.Option(False, "--json", help="What was written and how it was checked, as JSON."),
+) -> None:
+    """Write a model and its tokenizer for Hugging Face's transformers.
+
+    AutoTokenizer and the Auto class that is named load the folder: the same ids, the same logits, the same text. It is
+    read again and compared before it is put in its place, by regard and by transformers where that is installed.
+    """
+    import json as notation
+    from dataclasses import asdict
+
+    from regard.tasks.exporting import export as export_model
+
+    found = export_model(model, out, to)
+    if json:
+        write(notation.dumps({**asdict(found), "folder": str(found.folder)}, ensure_ascii=False, indent=2), "-")
+    else:
+        write("\n".join(words(found)), "-")
+
+
+def words(found: Exported) -> Iterator[str]:
+    """What was written, that it is the same, and how to load it."""
+    place = str(found.folder)
+    yield f"{place} is ready: {', '.join(found.files)}"
+    for one in found.compared:
+        yield f"  read by {one.reader}: the same ids and texts, logits within {one.difference:.0e} of the largest"
+    if len(found.compared) == 1:
+        yield "  not read by transformers, which is not installed: pip install regard[hf]"
+    if found.loads == "AutoModelForSeq2SeqLM":
+        yield "  with num_beams=1 it says the same; beams are ranked there by another penalty for length, so may differ"
+    yield "load it in Python:"
+    yield f"  from transformers import {found.loads}, AutoTokenizer"
+    yield f"  tokenizer = AutoTokenizer.from_pretrained({place!r})"
+    yield f"  model = {found.loads}.from_pretrained({place!r})"
+    yield f"or: regard {VERBS.get(found.loads, 'classify')} {shlex.quote(place)}"

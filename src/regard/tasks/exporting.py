@@ -1,0 +1,61 @@
+"""A model for other programs: written in their format, read again, compared, and only then put in its place."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from regard.errors import FileError, InputError, UnknownNameError
+from regard.interop.exporting import Comparison, auto_class, check_empty, compared, one_tokenizer, write_folder
+from regard.interop.huggingface import no_form
+from regard.models import Recurrent
+from regard.tasks.loading import check_sizes, find, tokenizer_of
+
+FORMATS = ("huggingface",)
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What was written, how it was checked, and the class that loads it."""
+
+    folder: Path
+    format: str
+    files: list[str]
+    loads: str
+    compared: list[Comparison]
+
+
+def export(name: str | Path, out: str | Path, to: str = "huggingface") -> Exported:
+    """Write a model and its tokenizer for `transformers`, whose Auto classes then give the same ids, logits and texts.
+
+    The folder is read again and compared, by our reader and by `transformers` where it is installed, before it is put
+    in its place.
+    """
+    if to not in FORMATS:
+        raise UnknownNameError("format", to, FORMATS)
+    out = Path(out)
+    check_empty(out)
+    found = find(name)
+    if found.generation is not None:
+        raise InputError(f"{name} is in that format already", found=found.origin, do=f"copy {found.folder}")
+    tokenizer = tokenizer_of(found)
+    check_sizes(found, tokenizer)
+    model = found.model
+    if isinstance(model, Recurrent):
+        raise no_form()
+    codec = one_tokenizer(tokenizer)
+    beside = out.with_name(f".{out.name}.{os.getpid()}.part")
+    try:
+        write_folder(model, codec, beside)
+        checked = compared(model, codec, beside)
+        files = sorted(path.name for path in beside.iterdir())
+        if out.is_dir():
+            out.rmdir()
+        beside.replace(out)
+    except OSError as error:
+        raise FileError(f"cannot write {out}", found=str(error), do="choose another --out, or make room") from error
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+    return Exported(out, to, files, auto_class(model), checked)
