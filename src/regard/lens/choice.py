@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
@@ -11,6 +12,7 @@ from regard.errors import InputError, nearest
 from regard.lens.call import Call
 from regard.models.checkpoint import some
 
+PART = re.compile("[₁-₉][₀-₉]*$")  # the number of a part, as in 🙂₂
 CELLS = 1 << 27  # weights that are looked at to choose; where there are more, the last layer is taken as it is
 
 
@@ -89,8 +91,9 @@ def find_token(labels: list[str], wanted: str) -> list[int]:
     plain = wanted.strip()
     exact = [place for place, one in enumerate(labels) if one == plain]
     alike = [place for place, one in enumerate(labels) if one.lower() == plain.lower()]
-    if exact or alike:
-        return exact or alike
+    parts = [place for place, one in enumerate(labels) if PART.sub("", one) == plain]  # of one character
+    if exact or alike or parts:
+        return exact or alike or parts
     guess = nearest(plain, sorted(set(labels)))
     raise InputError(
         f"there is no token {wanted!r}",

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from regard.lens.call import Call
+from regard.lens.characters import characters
 from regard.lens.draw.heat import Heat, View, heats, largest, shares, sides_in_words, top_keys, topmost, truth
 from regard.lens.draw.heat_colours import colour, hexadecimal, ink_on
 from regard.lens.draw.heat_labels import cut, label
@@ -93,12 +94,14 @@ def header(heat: Heat, columns: Columns, left: int) -> RenderResult:
             line.append(fitted(name, width - 1).center(width) if width <= NUMBER else fitted(name, width - 1) + " ")
         yield line
         return
-    shown = [name.partition(" ")[0] if heat.cell[1] > 1 else cut(name, STACK) for name in heat.columns]
+    names = [name.partition(" ")[0] if heat.cell[1] > 1 else cut(name, STACK) for name in heat.columns]
+    shown = [list(characters(name)) for name in names]
     tall = max(map(len, shown), default=0)
     for place in range(tall):
         line = Text(" " * left, no_wrap=True, overflow="crop", style="dim")
         for name, width in zip(shown, columns.widths, strict=True):
-            line.append(set_cell_size(name.rjust(tall)[place].center(width), width))
+            letter = name[place - tall] if tall - place <= len(name) else ""
+            line.append(set_cell_size(f"{letter:^{width}}", width))
         yield line
 
 

@@ -12,7 +12,7 @@ from regard.lens.badge import Badge, counted, together
 from regard.lens.call import Call
 from regard.lens.draw.page.cells import bound
 from regard.lens.draw.page.plan import Plate
-from regard.lens.words import Token, read_bytes
+from regard.lens.words import Token, as_read, read_bytes
 
 COUNTED = 1 << 27  # weights whose statistics are worth waiting for
 TITLE = 72  # characters of a text that make a title
@@ -106,7 +106,8 @@ def headline(call: Call, batch: int) -> str:
     """The text itself, cut short; numbers of tokens are no title."""
     text = call.text if call.source is None else call.source
     tokens = [] if text is None or batch >= len(text.ids) else text.tokens(batch)
-    words = [token for token in tokens if isinstance(token, str) and not SPECIAL.fullmatch(token)]
+    strings = as_read([str(token) for token in tokens if isinstance(token, str)])
+    words = [token for token in strings if token and not SPECIAL.fullmatch(token)]
     if not words:
         return "What each head looked at"
     glue = "" if any(word.startswith(" ") for word in words) else " "
