@@ -67,10 +67,14 @@ def told_apart(call: Call, site: str, batch: int) -> list[float]:
 
 
 def find_sites(call: Call, name: str) -> list[str]:
-    """The sites that a name means: exactly, as a pattern such as "decoder.*.cross", or by a part of theirs."""
+    """The sites that a name means: exactly, as a pattern such as "decoder.*.cross", by their kind, or by a part of it.
+
+    Kinds are "self" and "cross", and where there are two texts "encoder" and "decoder", whatever a model calls them.
+    """
     if name in call.maps:
         return [name]
     found = [site for site in call.maps if fnmatchcase(site, name)]
+    found = found or [site for site in call.maps if name.lower() in kinds(call, site)]
     found = found or [site for site in call.maps if name.lower() in site.lower()]
     if not found:
         guess = nearest(name, sorted({*call.maps, *(part for site in call.maps for part in site.split("."))}))
@@ -78,6 +82,14 @@ def find_sites(call: Call, name: str) -> list[str]:
             f"there is no site {name!r}",
             do=f"{f'did you mean {guess!r}? ' if guess else ''}known: {some(call.sites, 12)}",
         )
+    return found
+
+
+def kinds(call: Call, site: str) -> set[str]:
+    """What a site is, in the words that people choose it by."""
+    found = {"cross" if call.crosses(site) else "self"}
+    if call.source is not None:
+        found.add("encoder" if call.sides(site)[0] == "source" else "decoder")
     return found
 
 

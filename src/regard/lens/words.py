@@ -12,6 +12,8 @@ from typing import Any, Literal
 from regard.lens.characters import characters
 
 Token = str | int
+Row = Literal["output", "input"]  # whose row it is: of the token that it writes, or of the one that it read
+NEXT = "(next)"  # stands for a token that was never read, and that nobody told
 BROKEN = "�"  # what a part of a character is decoded to
 SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 DIGITS = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
@@ -26,6 +28,7 @@ class Text:
     pad: int | None = None
     tokenizer: Any = None
     strings: list[list[str]] | None = None
+    after: list[Token | None] | None = None  # what follows each text: written, but not read again
 
     def tokens(self, batch: int = 0) -> list[Token]:
         """Strings with a tokenizer, else ids."""
@@ -35,11 +38,27 @@ class Text:
             return [*self.ids[batch]]
         return [*strings(self.tokenizer, self.ids[batch])]
 
+    def written(self, batch: int = 0) -> list[Token]:
+        """What the row of each token writes: the token after it; of the last one what follows, or `NEXT`."""
+        end, after = self.length(batch), None if self.after is None else self.after[batch]
+        if isinstance(after, int) and self.strings is None and self.tokenizer is not None:
+            whole: list[Token] = [*strings(self.tokenizer, [*self.ids[batch][:end], after])]
+        else:
+            whole = [*self.tokens(batch)[:end], NEXT if after is None else after]
+        return [*whole[1:], *self.tokens(batch)[end:]]
+
     def length(self, batch: int) -> int:
         """Without what fills up behind."""
         ids = self.ids[batch]
         last = next((place for place in reversed(range(len(ids))) if ids[place] != self.pad), len(ids) - 1)
         return last + 1
+
+    def all_after(self) -> list[Token | None] | None:
+        """For files."""
+        if self.after is None:
+            return None
+        ends = (self.written(batch)[self.length(batch) - 1] for batch in range(len(self.ids)))
+        return [None if end == NEXT else end for end in ends]
 
     def all_strings(self) -> list[list[str]] | None:
         """For files."""

@@ -86,7 +86,7 @@ def test_what_was_not_compared_is_not_called_true() -> None:
 def test_the_cells_are_the_weights(pair: Recording) -> None:
     (one,) = heats(pair.last, View(CROSS, 2), (64, 64))
     torch.testing.assert_close(one.cells_RC, pair.weights(CROSS, 2))
-    rows, columns = pair.labels(CROSS)
+    rows, columns = pair.labels(CROSS, row="output")
     assert (one.rows, one.columns) == ([label(token) for token in rows], [label(token) for token in columns])
     assert not one.pooled
     assert one.badge.pooling == "none"
@@ -151,7 +151,7 @@ def test_one_head_as_svg(pair: Recording, tmp_path: Path) -> None:
     assert path.read_text(encoding="utf-8") == drawn
     root = parsed(drawn)
     words = texts(root)
-    rows, columns = pair.labels(CROSS)
+    rows, columns = pair.labels(CROSS, row="output")
     for token in (*rows, *columns):
         assert cut(label(token), 18) in words
     assert words[0] == f"{CROSS}, head 2"
@@ -291,7 +291,7 @@ def test_a_map_in_plain_text_shows_percentages(pair: Recording) -> None:
     text = printed(HeatView(pair.last, View(CROSS, 2)))
     lines = text.splitlines()
     assert lines[0].startswith(f"{CROSS}, head 2")
-    rows, columns = pair.labels(CROSS)
+    rows, columns = pair.labels(CROSS, row="output")
     assert lines[1].split() == [label(token) for token in columns]
     for line, token, weights in zip(lines[2:], rows, pair.weights(CROSS, 2).tolist(), strict=False):
         name, *cells = line.split()

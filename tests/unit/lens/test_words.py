@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,10 +11,12 @@ from tokenizers import Tokenizer as Engine
 from tokenizers import decoders, models, pre_tokenizers, trainers
 
 from regard.lens.alignment.words import joined
+from regard.lens.call import Call
 from regard.lens.characters import characters
 from regard.lens.draw.heat_labels import cut, label
 from regard.lens.draw.page.telling import headline
-from regard.lens.words import BROKEN, alphabet, as_read, string_of, strings
+from regard.lens.recording import Recording
+from regard.lens.words import BROKEN, NEXT, Text, alphabet, as_read, string_of, strings
 from regard.text.bpe import train_tokenizer
 from regard.text.tokenizer import Tokenizer
 from tests.page_cases import named, noise
@@ -132,3 +135,31 @@ def test_names_are_cut_between_characters() -> None:
     assert list(characters("a👩‍💻é🇫🇷🇩🇪")) == ["a", "👩‍💻", "é", "🇫🇷", "🇩🇪"]
     assert cut("👩‍💻👩‍💻👩‍💻", 2) == "👩‍💻…"
     assert label("\u200d") == "⟨200D⟩"
+
+
+def test_what_each_row_writes_is_the_token_after_it() -> None:
+    strings = [["<s>", "a", "b"], ["<s>", "c", "<pad>"]]
+    text = Text([[1, 5, 6], [1, 7, 0]], pad=0, strings=strings, after=["</s>", None])
+    assert text.written(0) == ["a", "b", "</s>"]
+    assert text.written(1) == ["c", NEXT, "<pad>"]  # what fills up has rows too, and writes nothing
+    assert Text([[4, 5]]).written() == [5, NEXT]
+    assert Text([[4, 5]], after=[6]).written() == [5, 6]
+
+
+def test_a_character_begun_in_the_last_token_that_was_read(ours: Tokenizer) -> None:
+    *read, last = ids_of(ours, "日")[:3]
+    text = Text([read], tokenizer=ours, after=[last])
+    assert text.tokens() == ["⟨E6⟩", "⟨97⟩"]
+    assert text.written() == ["日₂", "日₃"]
+    assert text.all_after() == ["日₃"]
+
+
+def test_files_keep_what_follows(tmp_path: Path) -> None:
+    call = noise(1, 1, 3, causal=True)
+    text = Text([[1, 5, 6]], strings=[["<s>", "a", "b"]], after=["</s>"])
+    Recording(calls=[Call(call.maps, text)]).save(tmp_path / "one.regard")
+    read = Recording.load(tmp_path / "one.regard")
+    assert read.labels("layers.0.attn") == (["<s>", "a", "b"], ["<s>", "a", "b"])
+    assert read.labels("layers.0.attn", row="output") == (["a", "b", "</s>"], ["<s>", "a", "b"])
+    bare = Call(call.maps)  # nobody told the tokens: positions
+    assert bare.labels("layers.0.attn", row="output") == ([1, 2, 3], [0, 1, 2])
