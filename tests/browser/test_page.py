@@ -143,7 +143,7 @@ def test_pointing_at_a_cell(browser: Chromium, tmp_path: Path, seen: Recording) 
     found = re.fullmatch(r"\D+(\d+)\D+\((\d+)\)\D+(\d+)\D+\((\d+)\): (.*)", browser.value(SAID))
     assert found is not None
     row, column = int(found[2]), int(found[4])
-    assert [str(side[place]) for side, place in zip(seen.labels(CROSS), (row, column), strict=True)] == [
+    assert [str(side[place]) for side, place in zip(seen.labels(CROSS, row="output"), (row, column), strict=True)] == [
         found[1],
         found[3],
     ]
@@ -339,3 +339,24 @@ def test_an_old_browser_and_a_cut_file_are_told_in_words(browser: Chromium, tmp_
     cut = re.sub(r'(data-part="levels"[^>]*>.{200}).*?(</script>)', r"\1\2", made, count=1)
     go(browser, tmp_path, cut, ready=alarm)
     assert "cut short" in browser.value(f"{alarm}.textContent")
+
+
+def test_rows_are_of_the_tokens_written_or_read(browser: Chromium, tmp_path: Path, seen: Recording) -> None:
+    """The switch changes the names beside the rows, and no weight."""
+    go(browser, tmp_path, page(seen), f"#site={CROSS}&head=1&row=2")
+    beside = "[...document.querySelectorAll('.tokens.row li bdi')].map((one) => one.textContent)"
+    says, rows = "document.querySelector('.says').textContent", "document.querySelector('[aria-label=Rows]')"
+    written, read = ([str(token) for token in seen.labels(CROSS, row=row)[0]] for row in ("output", "input"))
+    assert browser.value(beside) == written
+    assert browser.value(says).endswith("to write this token")
+    weights = browser.value(ROWS.format("warm"))
+    assert "is written looking at" in browser.value("document.querySelector('.list.warm h3').textContent")
+    browser.value(f"{rows}.value = 'input'; {rows}.dispatchEvent(new Event('change'))")
+    frame(browser)
+    assert browser.value(beside) == read
+    assert "has read this token" in browser.value(says)
+    assert browser.value(ROWS.format("warm")) == weights
+    go(browser, tmp_path, page(seen, row="input"), f"#site={CROSS}&head=1&row=2")
+    assert browser.value(beside) == read
+    go(browser, tmp_path, page(seen), "#site=encoder.0.self&head=1")
+    assert browser.value(f"{rows}.hidden")

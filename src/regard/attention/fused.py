@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from itertools import zip_longest
 
 import torch
 import torch.nn.functional as F
@@ -64,9 +66,17 @@ def grid_size(scores: Scores) -> int:
     if not shapes:
         return 0
     held = max([0, *(term.numel() for term in terms)])
-    size = torch.broadcast_shapes(*shapes)
+    size = joint_shape(shapes)
     copies = scores.key_BJKD.shape[-3] if folds(scores) and size[:-4].numel() > 1 else 1
     return 0 if size.numel() * copies == held else size.numel() * copies
+
+
+def joint_shape(shapes: Sequence[torch.Size]) -> torch.Size:
+    """What shapes that fit each other broadcast to. `torch.broadcast_shapes` says the same, but imports sympy for it:
+    as long as a third of torch itself.
+    """
+    sizes = zip_longest(*(reversed(shape) for shape in shapes), fillvalue=1)
+    return torch.Size([max(at) for at in sizes][::-1])
 
 
 def folds(scores: Scores) -> bool:

@@ -233,7 +233,7 @@ def tell(lines: list[Line], choice: Choice, texts: Bitext, json: bool) -> None:
     """The table on standard error; as JSON on standard output."""
     import json as notation
 
-    from regard.lens.draw.terminal import as_text
+    from regard.lens.draw.plain import as_text
 
     if not json:
         typer.echo(as_text(alignment_view(lines, len(texts.gold))), err=True)

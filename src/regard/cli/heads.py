@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,21 +15,7 @@ from regard.cli.verb import show
 from regard.errors import InputError, UnknownNameError
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
-    from regard.lens.heads import Head, Heads
-
-COLUMNS = {
-    "entropy": "entropy", "top_weight": "top weight", "distance": "distance", "first": "first token", "own": "itself",
-    "previous": "previous", "induction": "induction",
-}  # fmt: skip
-STRONG = 0.6  # of the largest in a column, from which on a number is tinted
-ORANGE = 0.64  # where the scale of colours comes to orange
-ABOUT = (
-    "Means over every row: entropy in nats, the largest weight, distance in tokens, and the weight on the first token, "
-    "on the token itself, on the one before it, and on what followed earlier occurrences of it (induction). "
-    "– where that has no meaning."
-)
+    from regard.lens.heads import Heads
 
 
 def heads(
@@ -46,6 +31,8 @@ def heads(
     An encoder-decoder reads pairs, or where a line has no target what it says itself, greedily. Memory does not grow
     with the number of texts. MODEL may be a recording; then its own texts are counted.
     """
+    from regard.lens.draw.heads_table import COLUMNS, heads_view
+
     if sort is not None and sort not in COLUMNS:
         raise UnknownNameError("column", sort, COLUMNS)
     table, about = counted(model, texts, limit, device)
@@ -57,7 +44,7 @@ def heads(
     from rich.console import Group
     from rich.text import Text
 
-    show(Group(Text(about, style="bold"), view(table, sort), Text(""), Text(ABOUT, style="dim")))
+    show(Group(Text(about, style="bold"), heads_view(table, sort)))
 
 
 def counted(model: str, texts: str | None, limit: int | None, device: str) -> tuple[Heads, str]:
@@ -90,47 +77,3 @@ def file_lines(name: str) -> Iterator[str]:
         return
     for line in read_file(Path(name)).split("\n"):
         yield line.removesuffix("\r")
-
-
-def view(table: Heads, sort: str | None) -> Table:
-    """A line a head, sites together; of each column the strongest are tinted."""
-    from rich.table import Table
-    from rich.text import Text
-
-    from regard.lens.draw.heat_terminal import style
-
-    made = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
-    made.add_column("site", overflow="fold", min_width=12)  # a long name is folded; the numbers stay whole
-    for name in ("head", *COLUMNS.values()):
-        made.add_column(name, justify="right", no_wrap=True)
-    lines, most = ordered(table.lines, sort), {name: largest(table.lines, name) for name in COLUMNS}
-    before = ""
-    for line in lines:
-        cells = []
-        for name in COLUMNS:
-            number = getattr(line, name)
-            share = 0.0 if math.isnan(number) or not most[name] else number / most[name]
-            tint = (share - STRONG) / (1 - STRONG)
-            cells.append(Text(figure(name, number), style=style(ORANGE * tint) if tint > 0 else ""))
-        if sort is None and before and line.site != before:
-            made.add_row()
-        made.add_row("" if sort is None and line.site == before else line.site, str(line.head), *cells)
-        before = line.site
-    return made
-
-
-def ordered(lines: list[Head], sort: str | None) -> list[Head]:
-    """As they were called, or the largest first; what has no number comes last."""
-    if sort is None:
-        return lines
-    return sorted(lines, key=lambda line: (math.isnan(getattr(line, sort)), -getattr(line, sort)))
-
-
-def largest(lines: list[Head], name: str) -> float:
-    return max((number for line in lines if not math.isnan(number := getattr(line, name))), default=0.0)
-
-
-def figure(name: str, number: float) -> str:
-    if math.isnan(number):
-        return "–"
-    return f"{number:.1f}" if name == "distance" else f"{number:.3f}"

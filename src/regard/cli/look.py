@@ -3,36 +3,43 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import typer
 
+from regard.cli.look_shown import all_keys, shown
 from regard.cli.recordings import MODEL, chosen, extent, recorded
 from regard.cli.verb import STANDARD, show, write
 from regard.errors import InputError
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from regard.lens.call import Call
-    from regard.lens.draw.heat import Part, View
+    from regard.lens.draw.heat import View
     from regard.lens.recording import Recording
+    from regard.lens.words import Row
 
 ALL = "all"
-LISTED = 8  # other sites that are named
-TOP = 5  # keys of a token
+OUTPUT: Row = "output"
+INPUT: Row = "input"
 
 
 def look(
     model: str = typer.Argument(..., metavar="MODEL", help=MODEL),
     text: str | None = typer.Argument(None, metavar="TEXT", help="What it reads; - for standard input."),
     target: str | None = typer.Option(None, help="What the decoder reads (what the model says itself)."),
-    site: str | None = typer.Option(None, help="Which attention: a name, a part of one, a pattern, or all."),
+    site: str | None = typer.Option(
+        None, help="Which attention: a name, a part of one, a pattern, encoder, decoder, self, cross, or all."
+    ),
     head: str | None = typer.Option(None, help="Which head, from 0, or all."),
-    token: str | None = typer.Option(None, help="Only this token's top keys: a word, or its number from 0."),
+    token: str | None = typer.Option(None, help="Only this token's top keys: a word, or its row's number from 0."),
     top: int | None = typer.Option(None, min=1, help="Show so many top keys of every token, with exact weights."),
-    rows: str | None = typer.Option(None, metavar="FROM:TO", help="Only these tokens that look, such as 20:50."),
+    row: str = typer.Option(
+        OUTPUT, metavar="output|input", help="A decoder's row: of the token that it writes, or of the one it has read."
+    ),
+    rows: str | None = typer.Option(None, metavar="FROM:TO", help="Only these rows, such as 20:50."),
     columns: str | None = typer.Option(None, metavar="FROM:TO", help="Only these tokens that are looked at."),
     call: int | None = typer.Option(None, help="Which call of a recording, from 0 (the last)."),
     html: str | None = typer.Option(None, metavar="[FILE.html]", help="A page with all heads that needs no network."),
@@ -45,48 +52,65 @@ def look(
 
     MODEL is a folder of ours, any Hugging Face model of text (a folder or a name on the hub), or a recording. A
     translator is shown with what it says itself, unless --target is given. Without --site and --head the head whose
-    rows differ most is shown, and it is said which.
+    rows differ most is shown, and it is said which; where --site means several, each of them.
+
+    A decoder reads a token and writes the next. Its row is shown as that of the token it writes: --token il says where
+    the model looked to write il. With --row input it is that of the token it has read.
     """
     files = {"html": html, "svg": svg, "png": png, "csv": csv}
-    check_files(files)
+    which = row_named(row)
+    check_files(files, keys=token is not None or top is not None)
     seen = chosen(recorded(model, text, target, device), call)
-    view, why = aimed(seen.last, site, head)
-    view = replace(view, rows=extent("--rows", rows), columns=extent("--columns", columns))
+    down, across = extent("--rows", rows), extent("--columns", columns)
+    aims = aimed(seen.last, site, head).items()
+    views = {replace(view, row=which, rows=down, columns=across): why for view, why in aims}
+    if not any(files.values()):
+        show(shown(seen.last, views, token, top))
+        return
+    keys = None if token is None and top is None else all_keys(seen.last, list(views), token, top)
     for kind, file in files.items():
         if file is not None:
-            to_file(seen, view, kind, file)
-    if not any(files.values()):
-        show(shown(seen.last, view, why, token, top))
+            to_file(seen, list(views), kind, file)
+    if keys is not None:
+        show(keys)
 
 
-def check_files(files: dict[str, str | None]) -> None:
+def row_named(told: str) -> Row:
+    if told in (OUTPUT, INPUT):
+        return OUTPUT if told == OUTPUT else INPUT
+    raise InputError(
+        "a decoder's row belongs to two tokens", found=f"--row {told}",
+        do="--row output for the token it writes, --row input for the one it has read; some rows only: --rows 20:50",
+    )  # fmt: skip
+
+
+def check_files(files: dict[str, str | None], *, keys: bool) -> None:
     told = [f"--{kind}" for kind, file in files.items() if file == STANDARD]
-    if len(told) > 1:
+    if len(told) > 1 or (told and keys):
         raise InputError(
             "only one form at a time can go to standard output",
-            found=", ".join(told), do="name a file for the others: --svg map.svg",
-        )  # fmt: skip
+            found=", ".join(told) + (", and the top keys" if keys else ""),
+            do="name a file for the others: --svg map.svg",
+        )
     if files["png"] == STANDARD and sys.stdout.isatty():
         raise InputError("a PNG is no text for a terminal", do="name a file: --png map.png")
 
 
-def aimed(call: Call, site: str | None, head: str | None) -> tuple[View, str]:
-    """What to show, and why it where that was not asked for."""
+def aimed(call: Call, site: str | None, head: str | None) -> dict[View, str]:
+    """What to show, and of each part why it where that was not asked for."""
     from regard.lens.choice import choose, find_sites
     from regard.lens.draw.heat import View
 
     number = None if head in (None, ALL) else head_number(str(head))
     if site == ALL:
-        return View(None, number), ""
+        return {View(None, number): ""}
+    sites: list[str | None] = [None] if site is None else [*find_sites(call, site)]
     if head == ALL:
-        found = find_sites(call, site) if site is not None else [choose(call).site]
-        if len(found) > 1:
-            raise InputError(
-                f"{site!r} is the name of {len(found)} sites", found=", ".join(found), do="give one of them, or all"
-            )
-        return View(found[0]), ""
-    choice = choose(call, site, number)
-    return View(choice.site, choice.head), choice.why
+        return {View(name or choose(call).site): "" for name in sites}
+    if len(sites) > 1 and number is not None:
+        sites = [name for name in sites if number in call.map(str(name)).heads] or sites
+    choices = [choose(call, name if len(sites) > 1 else site, number) for name in sites]
+    return {View(choice.site, choice.head): choice.why for choice in choices}
 
 
 def head_number(told: str) -> int:
@@ -95,77 +119,43 @@ def head_number(told: str) -> int:
     return int(told)
 
 
-def to_file(seen: Recording, view: View, kind: str, file: str) -> None:
+def to_file(seen: Recording, views: list[View], kind: str, file: str) -> None:
     """One form, to a file or to standard output."""
-    part: Part = {"rows": view.rows, "columns": view.columns, "batch": view.batch}
+    from regard.lens.draw.heat_picture import picture
+
+    first = views[0]
     if kind == "html":
         from regard.lens.draw.page import page
 
-        if view.rows is not None or view.columns is not None:
+        if first.rows is not None or first.columns is not None:
             typer.echo("note: a page holds whole maps, so --rows and --columns do not change it", err=True)
-        write(page(seen, site=view.site, head=None if view.site is None else view.head), file)
+        head = None if first.site is None else first.head
+        write(page(seen, site=first.site, head=head, row=first.row), file)
     elif kind == "svg":
-        write(seen.to_svg(None, view.site, view.head, **part), file)
+        from regard.lens.draw.heat_svg import svg
+
+        write(svg(picture(seen.last, *views)), file)
     elif kind == "png":
-        from regard.lens.draw.heat_picture import picture
         from regard.lens.draw.heat_png import write_png
 
-        write_png(picture(seen.last, view), sys.stdout.buffer if file == STANDARD else file)
+        write_png(picture(seen.last, *views), sys.stdout.buffer if file == STANDARD else file)
         said(file)
     else:
-        if view.site is None or view.head is None:
-            raise InputError("a table holds one head", found="all of them", do="choose --site and --head")
         from regard.lens.heads import write_csv
-        from regard.lens.recording import table
 
-        write_csv(sys.stdout if file == STANDARD else file, table(seen.last, view.site, view.head, **part))
+        write_csv(sys.stdout if file == STANDARD else file, tables(seen.last, views))
         said(file)
+
+
+def tables(call: Call, views: list[View]) -> Iterator[list[object]]:
+    """A table for each head, with an empty line between them."""
+    from regard.lens.recording import table
+
+    if any(view.site is None or view.head is None for view in views):
+        raise InputError("a table holds one head", found="all of them", do="choose --site and --head")
+    return chain.from_iterable(chain([[]] if number else [], table(call, view)) for number, view in enumerate(views))
 
 
 def said(file: str) -> None:
     if file != STANDARD:
         typer.echo(f"wrote {file}", err=True)
-
-
-def shown(call: Call, view: View, why: str, token: str | None, top: int | None) -> RenderableType:
-    """The map with what else there is, and the top keys where they are asked for."""
-    from rich.console import Group
-    from rich.text import Text
-
-    from regard.lens.draw.heat_small import SmallMaps
-    from regard.lens.draw.heat_terminal import HeatView
-
-    if view.site is None or view.head is None:
-        if token is not None or top is not None:
-            raise InputError("top keys are of one head", found="all of them", do="choose --site and --head")
-        return SmallMaps(call, call.sites if view.site is None else [view.site], view)
-    parts: list[RenderableType] = [HeatView(call, view)]
-    if token is not None or top is not None:
-        parts += [Text(""), keys_view(call, view, token, TOP if top is None else top)]
-    parts += [Text(""), Text(elsewhere(call, view, why), style="dim")]
-    return Group(*parts)
-
-
-def keys_view(call: Call, view: View, token: str | None, count: int) -> RenderableType:
-    from regard.attention.tiles import Axis
-    from regard.lens.choice import find_token
-    from regard.lens.draw.heat_labels import label
-    from regard.lens.draw.heat_terminal import top_view
-
-    assert view.site is not None
-    names = [label(one) for one in call.labels(view.site)[0]]
-    rows = Axis.read("rows", view.rows, len(names), 1)
-    return top_view(call, view, range(rows.start, rows.stop) if token is None else find_token(names, token), count)
-
-
-def elsewhere(call: Call, view: View, why: str) -> str:
-    """Why this head, and where to look next."""
-    from regard.models.checkpoint import some
-
-    assert view.site is not None
-    others = [site for site in call.sites if site != view.site]
-    heads = call.map(view.site).heads
-    lines = [f"chosen  {why}"] if why else []
-    lines += [f"heads   {some([str(head) for head in heads], 16)}: --head N, or all"] if len(heads) > 1 else []
-    lines += [f"sites   {some(others, LISTED)}: --site NAME, or all"] if others else []
-    return "\n".join(lines)

@@ -57,12 +57,12 @@ class Auto:
         return self.known(texts, self.tokenizer(list(texts))["input_ids"])
 
     def encode_targets(self, texts: Sequence[str]) -> list[list[int]]:
-        """What the decoder reads when it is to say these texts: as in training, shifted by one."""
+        """What the decoder reads when it is to say these texts, as in training, and behind it what it writes last."""
         rows = self.known(texts, self.tokenizer(text_target=list(texts))["input_ids"])
         shift = getattr(self.model, "prepare_decoder_input_ids_from_labels", None)
         if shift is None:
-            return [[self.start, *self.without_end(row)] for row in rows]
-        return [shift(labels=torch.tensor([row]))[0].tolist() for row in rows]
+            return [[self.start, *self.without_end(row), self.ends[0]] for row in rows]
+        return [[*shift(labels=torch.tensor([row]))[0].tolist(), row[-1]] for row in rows]
 
     def known(self, texts: Sequence[str], rows: list[list[int]]) -> list[list[int]]:
         """The ids, if the model has them all."""
@@ -83,21 +83,25 @@ class Auto:
         found = (getattr(where, name, None) for name in names for where in settings)
         return next((number for number in found if number is not None), self.pad)
 
-    def without_end(self, row: list[int]) -> list[int]:
-        """Up to the first end, which nobody reads."""
+    @property
+    def ends(self) -> list[int]:
+        """The ids that end a text."""
         theirs = getattr(getattr(self.model, "generation_config", None), "eos_token_id", None)
         ends = self.tokenizer.eos_token_id if theirs is None else theirs
-        known = set(ends) if isinstance(ends, list) else {ends}
-        return row[: next((place for place, number in enumerate(row) if number in known), len(row))]
+        return ends if isinstance(ends, list) else [self.pad if ends is None else ends]
+
+    def without_end(self, row: list[int]) -> list[int]:
+        """Up to the first end, which nobody reads."""
+        return row[: next((place for place, number in enumerate(row) if number in self.ends), len(row))]
 
     @torch.no_grad()
     def say(self, rows: list[list[int]], *, greedy: bool = False) -> list[list[int]]:
-        """What the model makes of each source, as its decoder reads it: from the start to the last word.
+        """What the model makes of each source: from the start to the end, or to the last word where there was none.
 
         The decoder of a model that writes nothing reads the source again, as its own forward has it.
         """
         if not self.model.can_generate():
-            return [[self.start, *row[:-1]] for row in rows]
+            return [[self.start, *row] for row in rows]
         ids, mask = padded(rows, self.pad)
         how: dict[str, Any] = {"num_beams": 1} if greedy else {}
         theirs = self.model.generation_config
@@ -106,12 +110,7 @@ class Auto:
         device = self.model.device
         with quiet():
             found = self.model.generate(ids.to(device), attention_mask=mask.long().to(device), do_sample=False, **how)
-        return [self.read_again(row) for row in found.tolist()]
-
-    def read_again(self, row: list[int]) -> list[int]:
-        """Of what was said all that was read on the way: neither the end, nor the last word where there was no end."""
-        said = self.without_end(row[1:])
-        return [row[0], *(said if len(said) + 1 < len(row) else said[:-1])]
+        return [[row[0], *row[1 : len(self.without_end(row[1:])) + 2]] for row in found.tolist()]
 
     @torch.no_grad()
     def read(self, source: Batch, target: Batch | None) -> None:

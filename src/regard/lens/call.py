@@ -13,7 +13,7 @@ from regard.attention.tiles import Axis, Extent, Pool
 from regard.errors import InputError, UnknownNameError
 from regard.lens.badge import Badge, together
 from regard.lens.maps import Map
-from regard.lens.words import Text, Token
+from regard.lens.words import Row, Text, Token
 
 CROSS = ("cross", "encoder_attn", "encdec", "enc_dec")  # how layers that look from one text at another are named
 Side = Literal["source", "text"]
@@ -68,16 +68,29 @@ class Call:
         rows, columns = self.sides(site)
         return rows != columns or any(sign in site.lower() for sign in CROSS)
 
-    def labels(self, site: str, batch: int = 0) -> tuple[list[Token], list[Token]]:
-        """The tokens beside the rows and above the columns; positions where the tokens are not known."""
+    def writes(self, site: str) -> bool:
+        """Does a row say what comes next? So it is in a decoder: it has read up to its token, and writes the next."""
+        if self.source is not None:
+            return self.sides(site)[0] == "text"
+        return self.crosses(site) or self.map(site).terms.bound[1] == 0
+
+    def labels(self, site: str, batch: int = 0, row: Row = "input") -> tuple[list[Token], list[Token]]:
+        """The tokens beside the rows and above the columns; positions where the tokens are not known.
+
+        Row i of a decoder belongs to two tokens: it has read the i-th ("input"), and it writes the one after it
+        ("output"), as pictures and tables have it unless told otherwise. The weights are the same. Where nothing is
+        written, as in an encoder, there is only the token itself.
+        """
         rows, columns = self.extent(site, batch)
         sides = self.sides(site)
-        return self.named(sides[0], batch, rows), self.named(sides[1], batch, columns)
+        written = row == "output" and self.writes(site)
+        return self.named(sides[0], batch, rows, written=written), self.named(sides[1], batch, columns)
 
-    def named(self, side: Side, batch: int, size: int) -> list[Token]:
+    def named(self, side: Side, batch: int, size: int, *, written: bool = False) -> list[Token]:
         text = self.source if side == "source" else self.text
-        tokens = [] if text is None or batch >= len(text.ids) else text.tokens(batch)
-        return tokens[:size] if len(tokens) >= size else list(range(size))
+        if text is None or batch >= len(text.ids) or len(text.ids[batch]) < size:
+            return list(range(written, size + written))
+        return (text.written(batch) if written else text.tokens(batch))[:size]
 
     def extent(self, site: str, batch: int = 0) -> tuple[int, int]:
         """How many rows and columns one text of the batch has."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
@@ -11,6 +12,7 @@ from regard.errors import InputError, nearest
 from regard.lens.call import Call
 from regard.models.checkpoint import some
 
+PART = re.compile("[₁-₉][₀-₉]*$")  # the number of a part, as in 🙂₂
 CELLS = 1 << 27  # weights that are looked at to choose; where there are more, the last layer is taken as it is
 
 
@@ -65,10 +67,14 @@ def told_apart(call: Call, site: str, batch: int) -> list[float]:
 
 
 def find_sites(call: Call, name: str) -> list[str]:
-    """The sites that a name means: exactly, as a pattern such as "decoder.*.cross", or by a part of theirs."""
+    """The sites that a name means: exactly, as a pattern such as "decoder.*.cross", by their kind, or by a part of it.
+
+    Kinds are "self" and "cross", and where there are two texts "encoder" and "decoder", whatever a model calls them.
+    """
     if name in call.maps:
         return [name]
     found = [site for site in call.maps if fnmatchcase(site, name)]
+    found = found or [site for site in call.maps if name.lower() in kinds(call, site)]
     found = found or [site for site in call.maps if name.lower() in site.lower()]
     if not found:
         guess = nearest(name, sorted({*call.maps, *(part for site in call.maps for part in site.split("."))}))
@@ -76,6 +82,14 @@ def find_sites(call: Call, name: str) -> list[str]:
             f"there is no site {name!r}",
             do=f"{f'did you mean {guess!r}? ' if guess else ''}known: {some(call.sites, 12)}",
         )
+    return found
+
+
+def kinds(call: Call, site: str) -> set[str]:
+    """What a site is, in the words that people choose it by."""
+    found = {"cross" if call.crosses(site) else "self"}
+    if call.source is not None:
+        found.add("encoder" if call.sides(site)[0] == "source" else "decoder")
     return found
 
 
@@ -89,8 +103,9 @@ def find_token(labels: list[str], wanted: str) -> list[int]:
     plain = wanted.strip()
     exact = [place for place, one in enumerate(labels) if one == plain]
     alike = [place for place, one in enumerate(labels) if one.lower() == plain.lower()]
-    if exact or alike:
-        return exact or alike
+    parts = [place for place, one in enumerate(labels) if PART.sub("", one) == plain]  # of one character
+    if exact or alike or parts:
+        return exact or alike or parts
     guess = nearest(plain, sorted(set(labels)))
     raise InputError(
         f"there is no token {wanted!r}",

@@ -57,7 +57,7 @@ class Effect:
 
     def __str__(self) -> str:
         from regard.lens.draw.effect_map import effect_view
-        from regard.lens.draw.terminal import as_text
+        from regard.lens.draw.plain import as_text
 
         return as_text(effect_view(self))
 

@@ -15,7 +15,7 @@ from regard.lens.joining import join
 from regard.lens.keeping import Keep
 from regard.lens.parts import part_of
 from regard.lens.tracks import Track
-from regard.lens.words import Text, side_of
+from regard.lens.words import Text, Token, side_of
 
 if TYPE_CHECKING:
     from regard.lens.capture import Seen
@@ -27,6 +27,7 @@ class Entry:
 
     keep: Keep
     pad: int | None = None  # the id that fills up, where it is known
+    after: list[Token | None] | None = None  # what follows each text, where it is known
     given: Tensor | None = None  # ids told before any turn
     source: Tensor | None = None  # ids (B, N) of the text that an encoder read, where a decoder has its own
     turns: list[Tensor | None] = field(default_factory=list)  # ids (B, T) that each turn read
@@ -156,7 +157,8 @@ class Entry:
         for path in paths.tolist():
             read = [ids[row].tolist() for ids, row in zip(pieces, path, strict=False) if row >= 0]
             rows.append([number for piece in read for number in piece])
-        return Text(rows, self.pad, side_of(self.keep.tokenizer, "source" if self.source is None else "target"))
+        tokenizer = side_of(self.keep.tokenizer, "source" if self.source is None else "target")
+        return Text(rows, self.pad, tokenizer, after=self.after)
 
     def source_text(self, paths: Tensor) -> Text | None:
         if self.source is None:

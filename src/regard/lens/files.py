@@ -50,7 +50,9 @@ def call_to_json(call: Call, name: str, tensors: dict[str, Tensor]) -> dict[str,
 
 
 def text_to_json(text: Text | None) -> dict[str, Any] | None:
-    return None if text is None else {"ids": text.ids, "pad": text.pad, "strings": text.all_strings()}
+    if text is None:
+        return None
+    return {"ids": text.ids, "pad": text.pad, "strings": text.all_strings(), "after": text.all_after()}
 
 
 def read_calls(path: Path) -> list[Call]:
@@ -91,4 +93,4 @@ def call_from_json(data: dict[str, Any], name: str, tensors: dict[str, Tensor]) 
 
 
 def text_from_json(data: dict[str, Any] | None) -> Text | None:
-    return None if data is None else Text(data["ids"], data["pad"], strings=data["strings"])
+    return None if data is None else Text(data["ids"], data["pad"], strings=data["strings"], after=data.get("after"))

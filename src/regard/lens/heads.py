@@ -37,11 +37,24 @@ class Head:
 MEASURES = tuple(measure.name for measure in fields(Head))[2:]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Heads:
-    """The table."""
+    """The table: `lines` holds every head; printed, or as the last line of a notebook's cell, it is a table."""
 
     lines: list[Head]
+
+    def __str__(self) -> str:
+        from regard.lens.draw.heads_table import heads_text
+
+        return heads_text(self)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        from regard.lens.draw.heads_table import heads_html
+
+        return heads_html(self)
 
     def to_csv(self, path: str | Path | TextIO) -> None:
         """Write it with a header."""

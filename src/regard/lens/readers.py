@@ -49,10 +49,10 @@ class Reader(Protocol):
 
     def encode(self, texts: Sequence[str]) -> Rows: ...
     def encode_targets(self, texts: Sequence[str]) -> Rows:
-        """What the decoder reads when it is to say these texts."""
+        """What the decoder reads when it is to say these texts, and behind it what it is then to write last."""
 
     def say(self, rows: Rows, *, greedy: bool = False) -> Rows:
-        """What the decoder reads when it says what the model itself makes of each source."""
+        """The same of what the model itself makes of each source: the last token is written, and not read."""
 
     def read(self, source: Batch, target: Batch | None) -> None:
         """One forward."""
@@ -97,7 +97,7 @@ class Ours:
     def encode_targets(self, texts: Sequence[str]) -> Rows:
         config = self.model.config
         rows = encode(side_of(self.tokenizer, "target"), texts, config.target_vocabulary)
-        return [[self.start, *(row[:-1] if row[-1:] == [config.end] else row)] for row in rows]
+        return [[self.start, *(row if row[-1:] == [config.end] else [*row, config.end])] for row in rows]
 
     @property
     def start(self) -> int:
@@ -109,8 +109,7 @@ class Ours:
         assert isinstance(self.task, Translator)
         how = self.task.beams(1 if greedy else None, None)
         found = self.task.decode(rows, how, self.task.limits(None))
-        # The last word of a text that was cut short was never read: there may be no position for it.
-        return [[self.start, *(best.ids if best.end is not None else best.ids[:-1])] for best, *_ in found]
+        return [[self.start, *best.ids, *([] if best.end is None else [best.end])] for best, *_ in found]
 
     @torch.no_grad()
     def read(self, source: Batch, target: Batch | None) -> None:

@@ -14,13 +14,13 @@ from regard.lens.alignment.recorded import Alignment, HeadNumbers, Splits, align
 from regard.lens.badge import Badge
 from regard.lens.call import Call
 from regard.lens.capture import Recorder
-from regard.lens.draw.heat import Part, View
+from regard.lens.draw.heat import Part, View, sides_in_words
 from regard.lens.draw.heat_picture import picture
 from regard.lens.draw.heat_svg import svg, write_svg
 from regard.lens.draw.page import Opened, page, show, write_page
 from regard.lens.files import read_calls, write_calls
 from regard.lens.heads import Heads, Tally, write_csv
-from regard.lens.words import Token
+from regard.lens.words import Row, Token
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -126,18 +126,21 @@ class Recording:
 
     def to_csv(
         self, path: str | Path, site: str, head: int, rows: Extent | None = None, columns: Extent | None = None,
-        batch: int = 0,
+        batch: int = 0, row: Row = "output",
     ) -> None:  # fmt: skip
-        """One head's weights as a table, the tokens beside and above it, the badge in the corner."""
-        write_csv(path, table(self.last, site, head, rows, columns, batch))
+        """One head's weights as a table, the tokens beside and above it, in the corner what it shows and how truly.
+
+        `row`: beside a decoder's row stands the token that it writes ("output"), or the one that it read ("input").
+        """
+        write_csv(path, table(self.last, View(site, head, rows, columns, batch, row)))
 
     def to_svg(
         self, path: str | Path | None = None, site: str | None = None, head: int | None = None, **part: Unpack[Part]
     ) -> str:
         """A heat map as a standalone SVG: one head, without a head all of a site, without a site all there are.
 
-        `rows` and `columns` are (start, stop), `batch` the text. Above 65,536 cells (256 x 256) they are pooled, and
-        the badge in the picture says so. With a path it is also written there.
+        `rows` and `columns` are (start, stop), `batch` the text; `row` as for `to_csv`. Above 65,536 cells (256 x 256)
+        they are pooled, and the badge in the picture says so. With a path it is also written there.
         """
         drawn = svg(picture(self.last, View(site, head, **part)))
         if path is not None:
@@ -156,6 +159,7 @@ class Recording:
         site, head  what it opens with; of a long text these are shown finer than the rest
         title       by default the text itself
         batch       the place of the text in its batch
+        row         which tokens stand beside a decoder's rows, as for `to_csv`; on the page it can be changed
         """
         made = page(self.last, **opened)
         if path is not None:
@@ -175,15 +179,17 @@ class Recording:
         return f"Recording: {number}, {len(self.sites)} sites and {heads} heads in the last"
 
 
-def table(
-    call: Call, site: str, head: int, rows: Extent | None, columns: Extent | None, batch: int
-) -> Iterator[list[object]]:
+def table(call: Call, view: View) -> Iterator[list[object]]:
     """Line by line; no more than some rows exist at a time."""
-    high, wide = call.extent(site, batch)
-    down, across = Axis.read("rows", rows, high, 1), Axis.read("columns", columns, wide, 1)
-    beside, above = call.labels(site, batch)
-    yield [str(call.map(site).badge), *above[across.start : across.stop]]
+    assert view.site is not None
+    assert view.head is not None
+    high, wide = call.extent(view.site, view.batch)
+    down, across = Axis.read("rows", view.rows, high, 1), Axis.read("columns", view.columns, wide, 1)
+    beside, above = call.labels(view.site, view.batch, view.row)
+    told = (f"{view.site}, head {view.head}", sides_in_words(call, view.site, view.row), call.map(view.site).badge)
+    yield ["; ".join(map(str, told)), *above[across.start : across.stop]]
     for part in blocks(slice(down.start, down.stop), ROWS):
-        weights = call.weights(site, head, (part.start, part.stop), (across.start, across.stop), batch)
+        extents = (part.start, part.stop), (across.start, across.stop)
+        weights = call.weights(view.site, view.head, *extents, view.batch)
         for token, line in zip(beside[part], weights.tolist(), strict=True):
             yield [token, *line]

@@ -70,7 +70,8 @@ class Subject:
         """
         given = listed(texts)
         rows = self.encoded(given)
-        heard = self.heard(given, rows, None if targets is None else listed(targets), greedy)
+        said = self.heard(given, rows, None if targets is None else listed(targets), greedy)
+        heard = None if said is None else [row[:-1] for row in said]  # the last token is written, and not read
         filler = unlike_ends(self.reader.pad, [*rows, *(heard or [])])
         batches = [None if some is None else padded(some, filler) for some in (rows, heard)]
         with watch(self.reader.model, self.reader.tokenizer, **options) as seen:
@@ -78,6 +79,7 @@ class Subject:
             self.reader.read(batches[0], batches[1])
         for entry in seen.recorder.entries if seen.recorder else ():
             entry.pad = filler
+            entry.after = None if said is None else [row[-1] for row in said]
         return seen
 
     def check(self, text: str, target: str | None = None) -> None:
@@ -97,7 +99,7 @@ class Subject:
         return rows
 
     def heard(self, texts: Sequence[str], rows: Rows, targets: Sequence[str] | None, greedy: bool) -> Rows | None:
-        """What the decoder reads, where there is one beside an encoder."""
+        """What the decoder reads, and behind it what it writes last, where there is one beside an encoder."""
         if not self.pair:
             if targets is not None:
                 raise InputError(
@@ -111,10 +113,10 @@ class Subject:
         return self.forced(targets)
 
     def forced(self, targets: Sequence[str]) -> Rows:
-        """What the decoder reads when it is made to say these."""
+        """The same when it is made to say these."""
         rows = self.reader.encode_targets(targets)
         for row in rows:
-            check_length("target", len(row), self.reader.limits[1])
+            check_length("target", len(row) - 1, self.reader.limits[1])
         return rows
 
 

@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from regard.attention import attend
-from regard.attention.fused import GRID, fits, one_mask
+from regard.attention.fused import GRID, fits, joint_shape, one_mask
 from regard.attention.inputs import read_scores
 from tests.attention_cases import (
     CASES,
@@ -233,3 +233,8 @@ def test_float16_numbers_whose_sum_overflows_stay_fused() -> None:
     ones = torch.full((1, 1, 512, 256), 4.0, dtype=torch.float16)
     assert ones.sum().isinf()
     assert fits(read_scores(ones, ones, {}), 0.0)
+
+
+@pytest.mark.parametrize("shapes", [[(3, 4)], [(4,), (2, 1, 4)], [(2, 1, 1, 5, 1), (3, 1, 1, 7), (5, 7)], [(1,), ()]])
+def test_shapes_are_joined_as_torch_does(shapes: list[tuple[int, ...]]) -> None:
+    assert joint_shape([torch.Size(shape) for shape in shapes]) == torch.broadcast_shapes(*shapes)

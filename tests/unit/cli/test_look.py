@@ -96,6 +96,8 @@ def test_what_to_look_at(places: dict[str, str]) -> None:
     assert whole.count("head 0") == 6
     assert run(places, "look", "seen", "--site", "decoder.0.cross", "--head", "all").stdout.count("head ") == 4
     part = run(places, "look", "seen", "--rows", "1:3", "--columns", "0:2").stdout
+    assert [line.split()[0] for line in part.splitlines()[1:4]] == ["w1", "w6", "w7"]
+    part = run(places, "look", "seen", "--rows", "1:3", "--columns", "0:2", "--row", "input").stdout
     assert [line.split()[0] for line in part.splitlines()[1:4]] == ["w1", "w5", "w6"]
 
 
@@ -105,12 +107,92 @@ def test_top_keys(places: dict[str, str]) -> None:
     weights = seen.weights("decoder.1.cross", 2)
     every = run(places, *how, "--top", "2").stdout
     assert every.count(f"{float(weights[1].max()):.4f}") >= 1
-    one = run(places, *how, "--token", "w6").stdout
-    table = one[one.index("looks most at") : one.index("heads ")]
-    for weight in weights[2].topk(5).values.tolist():
-        assert f"{weight:.4f}" in table
-    assert table.count("0.") == 5
-    assert run(places, *how, "--token", "2").stdout == one
+    read = run(places, *how, "--token", "w6", "--row", "input").stdout
+    written = run(places, *how, "--token", "w6").stdout
+    for shown, row in ((written, 1), (read, 2)):
+        table = shown[shown.index("looks most at") : shown.index("heads ")]
+        for weight in weights[row].topk(5).values.tolist():
+            assert f"{weight:.4f}" in table
+        assert table.count("0.") == 5
+    assert run(places, *how, "--token", "1").stdout == written
+
+
+@pytest.mark.parametrize("form", ["terminal", "svg", "csv"])
+def test_a_decoder_s_row_is_that_of_the_token_it_writes(form: str, places: dict[str, str]) -> None:
+    """In every form the same, from the row of the start to the row that writes the end; the weights do not change."""
+    how = ("look", "seen", "--site", "decoder.1.cross", "--head", "2", *([] if form == "terminal" else [f"--{form}"]))
+    written, read = (run(places, *how, "--row", row).stdout for row in ("output", "input"))
+    assert run(places, *how).stdout == written
+    for shown, names, says in (
+        (written, ["w5", "w6", "w7", "</s>"], "looks in the source to write this token"),
+        (read, ["</s>", "w5", "w6", "w7"], "once it has read this token"),
+    ):
+        assert says in " ".join(shown.split())
+        if form == "csv":
+            rows = list(csv.reader(io.StringIO(shown)))
+            assert [row[0] for row in rows[1:]] == names
+            assert [row[1:] for row in rows[1:]] == [row[1:] for row in csv.reader(io.StringIO(written))][1:]
+        elif form == "terminal":
+            assert [line.split()[0] for line in shown.splitlines()[2:6]] == names
+        else:
+            beside = [one.text for one in ElementTree.fromstring(shown).iter() if one.get("text-anchor") == "end"]
+            assert beside == names
+
+
+def test_the_token_after_the_last_is_shown_where_it_is_known(places: dict[str, str]) -> None:
+    """A translator ends what it says; what a language model would write after its text nobody asked."""
+    said = run(places, "look", "transformer learned", TEXT, "--csv").stdout
+    target = open_subject(places["transformer learned"], "cpu").see(TEXT).target_tokens
+    rows = [row[0] for row in csv.reader(io.StringIO(said))][1:]
+    assert rows[:-1] == target[1:]
+    assert rows[-1] != "(next)"
+    for name in ("decoder", "llama"):
+        rows = [row[0] for row in csv.reader(io.StringIO(run(places, "look", name, TEXT, "--csv").stdout))][1:]
+        assert rows == ["w2", "w3", "w4", "(next)"]
+    encoder = run(places, "look", "encoder", TEXT, "--csv").stdout
+    assert [row[0] for row in csv.reader(io.StringIO(encoder))][1:] == ["[CLS]", *TEXT.split(), "[SEP]"]
+
+
+def test_several_sites_are_all_shown(places: dict[str, str], tmp_path: Path) -> None:
+    how = ("look", "seen", "--site=encoder")
+    shown = run(places, *how).stdout
+    heads = [line for line in shown.splitlines() if ", head " in line]
+    assert [line.split(",")[0] for line in heads] == ["encoder.0.self", "encoder.1.self"]
+    assert shown.count("each row: where a token of the source looks") == 2
+    one = run(places, *how, "--head", "3").stdout
+    assert [line.split("  ")[0] for line in one.splitlines() if ", head " in line] == [
+        "encoder.0.self, head 3", "encoder.1.self, head 3",
+    ]  # fmt: skip
+    every = run(places, *how, "--head", "all").stdout
+    assert every.count("head ") == 8
+    root = ElementTree.fromstring(run(places, *how, "--head", "3", "--svg").stdout)
+    texts = [one.text for one in root.iter() if one.tag.endswith("text")]
+    assert {"encoder.0.self, head 3", "encoder.1.self, head 3"} <= set(texts)
+    rows = list(csv.reader(io.StringIO(run(places, *how, "--head", "3", "--csv").stdout)))
+    assert [len(row) for row in rows] == [6] * 6 + [0] + [6] * 6
+    seen = Recording.load(places["seen"])
+    last = torch.tensor([[float(cell) for cell in row[1:]] for row in rows[8:]])
+    torch.testing.assert_close(last, seen.weights("encoder.1.self", 3))
+    assert run(places, *how, "--head", "3", "--png", str(tmp_path / "two.png")).exit_code == 0
+    assert run(places, *how, "--html", str(tmp_path / "two.html")).exit_code == 0
+    assert run(places, *how, "--token", "w2").stdout.count("looks most at") == 2
+
+
+def test_kinds_of_sites_whatever_they_are_called(places: dict[str, str]) -> None:
+    shown = run(places, "look", "t5", TEXT, "--site", "cross", "--head", "0").stdout
+    sites = [line.split(",")[0] for line in shown.splitlines() if ", head 0" in line]
+    assert len(sites) == 2
+    assert all("EncDecAttention" in site for site in sites)
+    shown = run(places, "look", "t5", TEXT, "--site=encoder", "--head", "0").stdout
+    assert all(site.startswith("encoder") for site in [s.split(",")[0] for s in shown.splitlines() if ", head 0" in s])
+
+
+def test_top_keys_beside_a_file(places: dict[str, str], tmp_path: Path) -> None:
+    how = ("look", "seen", "--site", "decoder.1.cross", "--head", "2", "--token", "w6")
+    result = run(places, *how, "--svg", str(tmp_path / "map.svg"))
+    assert result.exit_code == 0, result.stderr
+    assert "looks most at" in result.stdout
+    assert result.stdout.strip() in run(places, *how).stdout
 
 
 def test_files(places: dict[str, str], tmp_path: Path) -> None:
@@ -179,7 +261,9 @@ def test_nowhere_to_write(form: list[str], places: dict[str, str]) -> None:
         (["look", "decoder", TEXT, "--target", "w1"], "reads one text"),
         (["look", "decoder", "w1 " * 40], "40 tokens, where at most 32 fit"),
         (["look", "seen", "--site", "crosss"], "did you mean 'cross'"),
-        (["look", "seen", "--site", "cross", "--head", "all"], "is the name of 2 sites"),
+        (["look", "seen", "--row", "1:3"], "--rows 20:50"),
+        (["look", "decoder", TEXT, "--token", "w1"], "no row writes 'w1'"),
+        (["look", "seen", "--token", "w5", "--csv"], "and the top keys"),
         (["look", "seen", "--head", "9"], "head 9 of"),
         (["look", "seen", "--head", "first"], "--head 3, or --head all"),
         (["look", "seen", "--head", "²"], "--head 3, or --head all"),
@@ -226,7 +310,7 @@ def test_info_of_a_model_that_ours_do_not_equal(places: dict[str, str]) -> None:
 
 def test_help_flows() -> None:
     shown = CliRunner().invoke(app, ["look", "--help"], env={"COLUMNS": "80", "TERMINAL_WIDTH": "80"}).stdout
-    about = shown[shown.index("MODEL is") : shown.index("Arguments")].splitlines()[:-2]
+    about = shown[shown.index("MODEL is") : shown.index("A decoder reads")].rstrip().splitlines()
     assert all(len(line.rstrip()) > 60 for line in about[:-1])
 
 

@@ -16,6 +16,7 @@ from rich.console import Console
 from regard.errors import FileError, InputError, UnknownNameError
 from regard.lens.choice import choose, find_sites, find_token, told_apart
 from regard.lens.draw import heat_png
+from regard.lens.draw.colour_font import ColourFont
 from regard.lens.draw.heat import View, heats, largest, shares
 from regard.lens.draw.heat_colours import NIGHT, PAPER, WARM, colour, hexadecimal, ink_on, oklab
 from regard.lens.draw.heat_labels import cut, label
@@ -86,7 +87,7 @@ def test_what_was_not_compared_is_not_called_true() -> None:
 def test_the_cells_are_the_weights(pair: Recording) -> None:
     (one,) = heats(pair.last, View(CROSS, 2), (64, 64))
     torch.testing.assert_close(one.cells_RC, pair.weights(CROSS, 2))
-    rows, columns = pair.labels(CROSS)
+    rows, columns = pair.labels(CROSS, row="output")
     assert (one.rows, one.columns) == ([label(token) for token in rows], [label(token) for token in columns])
     assert not one.pooled
     assert one.badge.pooling == "none"
@@ -151,7 +152,7 @@ def test_one_head_as_svg(pair: Recording, tmp_path: Path) -> None:
     assert path.read_text(encoding="utf-8") == drawn
     root = parsed(drawn)
     words = texts(root)
-    rows, columns = pair.labels(CROSS)
+    rows, columns = pair.labels(CROSS, row="output")
     for token in (*rows, *columns):
         assert cut(label(token), 18) in words
     assert words[0] == f"{CROSS}, head 2"
@@ -263,7 +264,7 @@ def test_letters_that_no_font_has_are_marked(monkeypatch: pytest.MonkeyPatch) ->
     assert not has(bundled, "é")
     monkeypatch.setattr(heat_png, "fonts", lambda size, names=(): [bundled])
     legible.cache_clear()
-    assert legible("été 中", 24)[1] == "ete ?"
+    assert "".join(text for _, text in legible("été 中", 24)) == "ete ?"
     legible.cache_clear()
 
 
@@ -291,7 +292,7 @@ def test_a_map_in_plain_text_shows_percentages(pair: Recording) -> None:
     text = printed(HeatView(pair.last, View(CROSS, 2)))
     lines = text.splitlines()
     assert lines[0].startswith(f"{CROSS}, head 2")
-    rows, columns = pair.labels(CROSS)
+    rows, columns = pair.labels(CROSS, row="output")
     assert lines[1].split() == [label(token) for token in columns]
     for line, token, weights in zip(lines[2:], rows, pair.weights(CROSS, 2).tolist(), strict=False):
         name, *cells = line.split()
@@ -411,3 +412,33 @@ def test_sites_and_tokens_by_name(pair: Recording) -> None:
     for wrong in ("9", "animul"):
         with pytest.raises(InputError, match="there is no"):
             find_token(["animal", "a"], wrong)
+
+
+def test_a_character_in_parts_is_found_by_itself() -> None:
+    assert find_token(["a", "🙂₁", "🙂₂", "x₂"], "🙂") == [1, 2]
+    assert find_token(["a", "🙂₁", "🙂₂"], "🙂₂") == [2]
+
+
+@pytest.mark.parametrize("mode", ["RGB", "RGBA"])
+def test_a_font_of_one_size_is_drawn_smaller(mode: str) -> None:
+    font = ColourFont(heat_png.ImageFont.load_default(100), 25)
+    assert font.getlength("ab") == font.font.getlength("ab") / 4
+    image = Image.new(mode, (60, 40), "black")
+    font.draw(image, (5, 30), "ab")
+    inked = image.convert("L").point(lambda grey: 255 * (grey > 128)).getbbox()  # where no colour is its own, white
+    assert inked is not None
+    left, top, right, bottom = inked
+    assert (left, bottom) == pytest.approx((5, 30), abs=2)  # pixels: sizes and places are rounded
+    assert right <= 5 + font.getlength("ab") + 2
+    assert top >= 30 - 25
+
+
+def test_each_character_is_written_in_a_font_that_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    emoji = "👩\u200d💻"
+    letters, others = (heat_png.ImageFont.load_default(24) for _ in range(2))
+    monkeypatch.setattr(heat_png, "fonts", lambda size, names=(): [letters, others])
+    monkeypatch.setattr(heat_png, "has", lambda font, mark: mark.isascii() if font is letters else mark in emoji)
+    legible.cache_clear()
+    assert legible(f"a{emoji}b", 24) == ((letters, "a"), (others, emoji), (letters, "b"))
+    assert legible("日", 24) == ((letters, "?"),)
+    legible.cache_clear()

@@ -21,6 +21,7 @@ from regard.lens.draw.page.payload import payload
 from regard.lens.draw.page.telling import shorter
 from regard.lens.recording import Recording
 from regard.lens.watch import watch
+from regard.lens.words import NEXT
 from tests.families import FAMILIES
 from tests.page_cases import Elements, Read, named, noise
 from tests.unit.lens.test_recording import OPTIONS, Made, apart, inputs, record
@@ -87,6 +88,22 @@ def test_all_sites_of_two_texts(seen: Recording) -> None:
     texts = [read.told["texts"][cross[side]] for side in ("rows", "columns")]
     assert [text["name"] for text in texts] == ["target", "source"]
     assert tuple(text["tokens"] for text in texts) == seen.labels("decoder.0.cross")
+
+
+def test_a_page_has_the_tokens_that_rows_read_and_those_that_they_write(seen: Recording) -> None:
+    told = payload(seen).told
+    assert told["row"] == "output"
+    assert payload(seen, row="input").told["row"] == "input"
+    for one in told["maps"]:
+        read = told["texts"][one["rows"]]["tokens"]
+        assert read == seen.labels(one["site"])[0]
+        if one["kind"] == "encoder":
+            assert one["written"] is None
+            assert one["says"] == ["each row: where a token of the source looks"]
+        else:
+            assert told["texts"][one["written"]]["tokens"] == [*read[1:], NEXT]
+            assert "has read this token" in one["says"][0]
+            assert one["says"][1].endswith("to write this token")
 
 
 def test_a_causal_map_is_stored_to_the_diagonal_only() -> None:

@@ -340,10 +340,16 @@ def test_a_table_of_one_head(tmp_path: Path) -> None:
     seen = record(Made(causal=True), inputs(), tokenizer=lambda number: f"w{number}")
     seen.to_csv(tmp_path / "head.csv", "made.0.self", 2, rows=(3, 6))
     lines = list(csv.reader((tmp_path / "head.csv").read_text(encoding="utf-8").splitlines()))
-    assert lines[0] == [str(seen.last.map("made.0.self").badge), *seen.tokens]
-    assert [line[0] for line in lines[1:]] == seen.tokens[3:6]
+    assert lines[0][1:] == seen.tokens
+    assert lines[0][0].startswith("made.0.self, head 2; each row: where the model looks to write this token; ")
+    assert lines[0][0].endswith(str(seen.last.map("made.0.self").badge))
+    assert [line[0] for line in lines[1:]] == seen.tokens[4:7]
     found = torch.tensor([[float(cell) for cell in line[1:]] for line in lines[1:]])
     torch.testing.assert_close(found, seen.weights("made.0.self", 2, (3, 6)))
+    seen.to_csv(tmp_path / "head.csv", "made.0.self", 2, rows=(3, 6), row="input")
+    lines = list(csv.reader((tmp_path / "head.csv").read_text(encoding="utf-8").splitlines()))
+    assert [line[0] for line in lines[1:]] == seen.tokens[3:6]
+    assert "once it has read this token" in lines[0][0]
 
 
 # Heads

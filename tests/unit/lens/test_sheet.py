@@ -122,7 +122,8 @@ def test_every_example_prints_and_draws_itself(name: str) -> None:
 
 
 def test_the_row_of_a_query_is_worked_out_product_by_product() -> None:
-    from regard.lens.draw.terminal import as_text, sheet_view
+    from regard.lens.draw.plain import as_text
+    from regard.lens.draw.terminal import sheet_view
 
     text = as_text(sheet_view(regard.steps(example="i-love-ai"), "love"))
     assert 'The row of "love"' in text

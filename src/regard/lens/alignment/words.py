@@ -9,7 +9,7 @@ from itertools import takewhile
 from typing import Any
 
 from regard.errors import InputError
-from regard.lens.words import BROKEN, Text, string_of
+from regard.lens.words import BROKEN, Text, as_read, string_of
 
 Split = Callable[[str], Sequence[str]]
 Span = tuple[int, int]  # of characters, (start, stop)
@@ -84,7 +84,7 @@ def written(text: Text, batch: int) -> tuple[str, list[Span | None]]:
     if text.strings is None and hasattr(text.tokenizer, "decode"):
         found = decoded(text.tokenizer, ids)
     else:
-        found = joined([str(token) for token in text.tokens(batch)])
+        found = joined(as_read([str(token) for token in text.tokens(batch)]))
     return found[0], [None if number == text.pad else span for number, span in zip(ids, found[1], strict=True)]
 
 
@@ -96,6 +96,9 @@ def joined(tokens: Sequence[str]) -> tuple[str, list[Span | None]]:
     for token in tokens:
         if NAMED.fullmatch(token):
             spans.append(None)
+            continue
+        if not token and spans:  # a later part of the character before it
+            spans.append(spans[-1])
             continue
         text += between if text else ""
         spans.append((len(text), len(text) + len(token)))

@@ -13,14 +13,16 @@ from regard.attention.tiles import Axis, Extent
 from regard.lens.badge import Badge, together
 from regard.lens.call import Call
 from regard.lens.draw.heat_labels import grouped, label
+from regard.lens.words import Row
 
 
 class Part(TypedDict, total=False):
-    """Which tokens, (start, stop), and which text of the batch."""
+    """Which tokens, (start, stop), which text of the batch, and which token is named beside a decoder's row."""
 
     rows: Extent | None
     columns: Extent | None
     batch: int
+    row: Row
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,7 @@ class View:
     rows: Extent | None = None
     columns: Extent | None = None
     batch: int = 0
+    row: Row = "output"  # a decoder's row is that of the token it writes; "input": of the one it read
 
 
 @dataclass(frozen=True)
@@ -70,7 +73,7 @@ def heats(call: Call, view: View, most: Extent) -> list[Heat]:
     tiles = call.tile(view.site, view.head, *extents, cell=cell, pool="mass", batch=view.batch).float().cpu()
     sizes = Axis(down.start, down.stop, cell[0]).sizes(tiles)[:, None]
     cells_HRC = (tiles if view.head is None else tiles[None]).nan_to_num(0.0) / sizes
-    names = [[label(token) for token in side] for side in call.labels(view.site, view.batch)]
+    names = [[label(token) for token in side] for side in call.labels(view.site, view.batch, view.row)]
     beside = grouped(names[0][down.start : down.stop], cell[0], down.start)
     above = grouped(names[1][across.start : across.stop], cell[1], across.start)
     one = call.map(view.site)
@@ -116,15 +119,16 @@ def shares(heat: Heat, most: float) -> Tensor:
     return (heat.cells_RC / most).clamp(0.0, 1.0)
 
 
-def sides_in_words(call: Call, site: str) -> str:
-    """Which text stands where."""
-    if call.source is None:
-        return "each row: where a token looks"
-    rows, columns = call.sides(site)
-    if rows == "source":
-        return "each row: where a token of the source looks"
-    where = "in the source" if columns == "source" else "in the target"
-    return f"each row: where the decoder looks {where} to write what follows"
+def sides_in_words(call: Call, site: str, row: Row) -> str:
+    """Which text stands where, and which of a decoder's tokens is meant."""
+    if not call.writes(site):
+        return "each row: where a token of the source looks" if call.source else "each row: where a token looks"
+    who = "the model looks" if call.source is None else "the decoder looks"
+    if call.source is not None:
+        who += " in the source" if call.sides(site)[1] == "source" else " in the target"
+    if row == "output":
+        return f"each row: where {who} to write this token"
+    return f"each row: where {who} once it has read this token"
 
 
 def truth(all_of: Sequence[Heat]) -> Badge:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 
+from regard.lens.characters import characters
 from regard.lens.words import BROKEN, Token
 
 BLANKS = {" ": "␣", "\n": "⏎", "\t": "⇥", "\r": "␍"}
@@ -15,6 +16,8 @@ def label(token: Token) -> str:
     """A token without the spaces around it; one of nothing but space shows which."""
     text = unicodedata.normalize("NFC", str(token))  # an accent stays with its letter when names are cut
     shown = text.strip() or "".join(BLANKS.get(mark, "␣") for mark in text) or "∅"
+    if all(unicodedata.category(mark) == "Cf" for mark in shown):  # by itself it cannot be seen
+        return "".join(f"⟨{ord(mark):04X}⟩" for mark in shown)
     return "".join(mark for mark in map(harmless, shown) if mark) or "∅"
 
 
@@ -30,7 +33,8 @@ def harmless(mark: str) -> str:
 
 def cut(text: str, most: int) -> str:
     """At most so many characters, the last an ellipsis where some are missing."""
-    return text if len(text) <= most else text[: max(most - 1, 0)] + "…"
+    parts = list(characters(text))
+    return text if len(parts) <= most else "".join(parts[: max(most - 1, 0)]) + "…"
 
 
 def grouped(labels: Sequence[str], size: int, first: int) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from textwrap import wrap
 from typing import Literal
 
@@ -73,38 +73,61 @@ class Picture:
         self.words.append(Words(x, y, text, kind, **how))  # type: ignore[arg-type]
 
 
-def picture(call: Call, view: View) -> Picture:
-    """One head; without a head all of a site; without a site all there are."""
-    sites = call.sites if view.site is None else [view.site]
-    count = sum(len(call.map(site).heads) for site in sites) if view.head is None else len(sites)
+def picture(call: Call, *views: View) -> Picture:
+    """One head; without a head all of a site; without a site all there are. Several views stand below each other."""
+    asked = [replace(view, site=site) for view in views for site in ([view.site] if view.site else call.sites)]
+    count = sum(1 if view.head is not None else len(call.map(str(view.site)).heads) for view in asked)
     side = max(4, math.isqrt(CELLS // max(count, 1)))
-    found = [heats(call, View(site, view.head, view.rows, view.columns, view.batch), (side, side)) for site in sites]
+    found = [heats(call, view, (side, side)) for view in asked]
     maps = [heat for some in found for heat in some]
+    abouts = [sides_in_words(call, str(view.site), view.row) for view in asked]
+    alike = len(set(abouts)) == 1
     if len(maps) == 1:
-        title, about = maps[0].name, sides_in_words(call, maps[0].site)
-    elif len(sites) == 1:
-        title, about = f"{sites[0]}, {len(maps)} heads", sides_in_words(call, sites[0])
+        title = maps[0].name
+    elif len(asked) == 1:
+        title = f"{asked[0].site}, {len(maps)} heads"
     else:
-        title, about = f"{len(sites)} sites, {len(maps)} heads", "each row of a map: where a token looks"
+        title = f"{len(asked)} sites, {len(maps)} heads"
     made = Picture(title, largest(maps))
     made.say(EDGE, EDGE + 12, title, "title")
-    made.say(EDGE, EDGE + 30, about)
-    bottom = one_map(made, maps[0]) if len(maps) == 1 else small_maps(made, found)
-    return finish(made, maps, bottom)
+    made.say(EDGE, EDGE + 30, abouts[0] if alike else several_in_words(call, asked))
+    if len(maps) == 1:
+        return finish(made, maps, one_map(made, maps[0], EDGE + 44))
+    named = len(views) > 1 and len(maps) == len(views)
+    if not named:
+        return finish(made, maps, small_maps(made, found))
+    return finish(made, maps, below_each_other(made, maps, [""] * len(maps) if alike else abouts))
+
+
+def several_in_words(call: Call, views: Sequence[View]) -> str:
+    """What the rows of different sites have in common."""
+    written = views[0].row == "output" and any(call.writes(str(view.site)) for view in views)
+    return f"each row of a map: where a token looks{'; in a decoder, where it looks to write it' if written else ''}"
+
+
+def below_each_other(made: Picture, maps: Sequence[Heat], abouts: Sequence[str]) -> int:
+    """Large panels, each with its name and what it shows; gives where the last ends."""
+    y = EDGE + 44
+    for about, heat in zip(abouts, maps, strict=True):
+        made.say(EDGE, y + 20, heat.name, "head")
+        if about:
+            made.say(EDGE, y + 38, about)
+        y = one_map(made, heat, y + (48 if about else 30)) + 12
+    return y
 
 
 def wide(text: str, size: float) -> float:
     return cell_len(text) * LETTER * size
 
 
-def one_map(made: Picture, heat: Heat) -> int:
-    """A large panel with the names of its tokens; gives where it ends."""
+def one_map(made: Picture, heat: Heat, top: int) -> int:
+    """A large panel with the names of its tokens, from some height on; gives where it ends."""
     down, across = heat.cells_RC.shape
     step = max(2, min(30, 640 // max(down, across, 1)))
     beside = max((wide(cut(name, NAME), SIZES["name"]) for name in heat.rows), default=0.0)
     rise = max((wide(cut(name, NAME), SIZES["name"]) for name in heat.columns), default=0.0)
     x = EDGE + math.ceil(beside) + 8
-    y = EDGE + 44 + math.ceil(rise * math.sin(math.radians(SLANT))) + 10
+    y = top + math.ceil(rise * math.sin(math.radians(SLANT))) + 10
     panel = Panel(x, y, step, heat)
     put(made, panel, beside=True, above=True)
     made.width = max(made.width, x + panel.width + math.ceil(rise * math.cos(math.radians(SLANT))) + EDGE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -12,6 +13,8 @@ from PIL import Image, ImageDraw, ImageFont
 from PIL.PngImagePlugin import PngInfo
 
 from regard.errors import FileError
+from regard.lens.characters import JOINER, characters
+from regard.lens.draw.colour_font import ColourFont, colour_fonts
 from regard.lens.draw.heat import shares
 from regard.lens.draw.heat_colours import colour
 from regard.lens.draw.heat_picture import GAPPED, SIZES, SLANT, Panel, Picture, Words
@@ -25,8 +28,11 @@ FONTS = (
     "DejaVuSans.ttf", "NotoSans-Regular.ttf", "LiberationSans-Regular.ttf", "Arial.ttf", "arial.ttf", "segoeui.ttf",
     "Helvetica.ttc", "NotoSansCJK-Regular.ttc", "Arial Unicode.ttf", "PingFang.ttc", "msyh.ttc", "msgothic.ttc",
     "malgun.ttf", "wqy-microhei.ttc", "DroidSansFallbackFull.ttf", "NotoSansArabic-Regular.ttf",
-    "NotoSansHebrew-Regular.ttf", "NotoSansDevanagari-Regular.ttf", "seguisym.ttf", "Symbola.ttf", "unifont.ttf",
+    "NotoSansHebrew-Regular.ttf", "NotoSansDevanagari-Regular.ttf", "NotoEmoji-Regular.ttf", "seguiemj.ttf",
+    "seguisym.ttf", "Symbola.ttf", "NotoSansSymbols2-Regular.ttf", "unifont.ttf", "unifont_upper.ttf",
 )  # fmt: skip
+UNDRAWN = {JOINER, "\ufe0e", "\ufe0f"}  # they only say how what stands around them is drawn
+Run = tuple[Any, str]  # some letters, and the font that has them
 BOLD = ("DejaVuSans-Bold.ttf", "NotoSans-Bold.ttf", "LiberationSans-Bold.ttf", "Arial Bold.ttf", "arialbd.ttf")
 
 
@@ -84,32 +90,63 @@ def framed(image: Image.Image, x: int, y: int, width: int, height: int) -> None:
 
 
 def write(image: Image.Image, words: Words) -> None:
-    font, text = legible(words.text, round(SIZES[words.kind] * FINE), words.kind in ("title", "head"))
-    place = (words.x * FINE, words.y * FINE)
+    runs = legible(words.text, round(SIZES[words.kind] * FINE), words.kind in ("title", "head"))
+    x, y = words.x * FINE, words.y * FINE
     if words.slanted:
-        slanted(image, place, text, font, INKS[words.kind])
+        slanted(image, (x, y), runs, INKS[words.kind])
         return
-    anchor = {"start": "ls", "middle": "ms", "end": "rs"}[words.anchor]
-    ImageDraw.Draw(image).text(place, text, INKS[words.kind], font, anchor)
+    x -= {"start": 0.0, "middle": 0.5, "end": 1.0}[words.anchor] * length(runs)
+    write_runs(image, (x, y), runs, INKS[words.kind])
 
 
-def slanted(image: Image.Image, place: tuple[float, float], text: str, font: Any, ink: tuple[int, int, int]) -> None:
+def write_runs(image: Image.Image, place: tuple[float, float], runs: Sequence[Run], ink: tuple[int, int, int]) -> None:
+    """One after the other, from their baseline's beginning."""
+    x, y = place
+    for font, text in runs:
+        if isinstance(font, ColourFont):
+            font.draw(image, (x, y), text)
+        else:
+            ImageDraw.Draw(image).text((x, y), text, ink, font, "ls")
+        x += font.getlength(text)
+
+
+def length(runs: Sequence[Run]) -> float:
+    return sum(float(font.getlength(text)) for font, text in runs)
+
+
+def slanted(image: Image.Image, place: tuple[float, float], runs: Sequence[Run], ink: tuple[int, int, int]) -> None:
     """Text that rises from its place: drawn level on a square around its beginning, then turned."""
-    reach = int(font.getlength(text)) + 2 * font.size
-    square = Image.new("L", (2 * reach, 2 * reach), 0)
-    ImageDraw.Draw(square).text((reach, reach), text, 255, font, "ls")
+    reach = int(length(runs)) + 2 * max((font.size for font, _ in runs), default=0)
+    square = Image.new("RGBA", (2 * reach, 2 * reach), (*ink, 0))
+    write_runs(square, (reach, reach), runs, ink)
     turned = square.rotate(SLANT, Image.Resampling.BICUBIC)
-    image.paste(ink, (round(place[0]) - reach, round(place[1]) - reach), turned)
+    image.paste(turned, (round(place[0]) - reach, round(place[1]) - reach), turned)
 
 
 @lru_cache(maxsize=4096)
-def legible(text: str, size: int, bold: bool = False) -> tuple[Any, str]:
-    """A font that has these letters, and the text; where none has, the nearest that can be written."""
-    for font in [*(fonts(size, BOLD)[:-1] if bold else []), *fonts(size)]:
+def legible(text: str, size: int, bold: bool = False) -> tuple[Run, ...]:
+    """The text in a font that has its letters; where none has them all, each character in the first that has it."""
+    found = [*(fonts(size, BOLD)[:-1] if bold else []), *fonts(size)]
+    for font in found:
         if all(has(font, mark) for mark in text):
-            return font, text
-    usual = fonts(size)[0]
-    return usual, "".join(mark if has(usual, mark) else plainer(usual, mark) for mark in text)
+            return ((font, text),)
+    runs: list[Run] = []
+    for character in characters(text):
+        able = next((font for font in found if all(has(font, mark) for mark in character)), None)
+        font, shown = (able, character) if able is not None else nearest_to(character, fonts(size))
+        if runs and runs[-1][0] is font:
+            runs[-1] = (font, runs[-1][1] + shown)
+        else:
+            runs.append((font, shown))
+    return tuple(runs)
+
+
+def nearest_to(character: str, found: Sequence[Any]) -> Run:
+    """What comes closest: those of its marks that one font has, such as an emoji without its skin, else plain ones."""
+    for font in found:
+        if shown := "".join(mark for mark in character if has(font, mark) and mark not in UNDRAWN):
+            return font, shown
+    return found[0], plainer(found[0], character[0])
 
 
 def plainer(font: Any, mark: str) -> str:
@@ -127,13 +164,13 @@ def fonts(size: int, names: tuple[str, ...] = FONTS) -> list[Any]:
             found.append(ImageFont.truetype(name, size))
         except OSError:
             continue
-    return [*found, ImageFont.load_default(size)]
+    return [*found, *colour_fonts(size), ImageFont.load_default(size)]
 
 
 @lru_cache(maxsize=65536)
 def has(font: Any, mark: str) -> bool:
     """Can the font draw it? What it cannot, it draws as it draws what is no character."""
-    if mark == " ":
+    if mark == " " or mark in UNDRAWN:
         return True
     drawn, nothing = font.getmask(mark), font.getmask("\uffff")
     return drawn.size != nothing.size or bytes(drawn) != bytes(nothing)

@@ -32,7 +32,9 @@ class SmallMaps:
         maps = [heat for found in shown for heat in found]
         most = largest(maps)
         for found in shown:
-            yield Text.assemble((found[0].site, "bold"), (f"   {sides_in_words(self.call, found[0].site)}", "dim"))
+            yield Text.assemble(
+                (found[0].site, "bold"), (f"   {sides_in_words(self.call, found[0].site, self.view.row)}", "dim")
+            )
             across = max(1, options.max_width // (len(found[0].columns) + 2))
             for first in range(0, len(found), across):
                 yield side_by_side(found[first : first + across], most, coloured(console))

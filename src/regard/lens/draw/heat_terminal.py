@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from regard.lens.call import Call
+from regard.lens.characters import characters
 from regard.lens.draw.heat import Heat, View, heats, largest, shares, sides_in_words, top_keys, topmost, truth
 from regard.lens.draw.heat_colours import colour, hexadecimal, ink_on
 from regard.lens.draw.heat_labels import cut, label
@@ -71,7 +72,7 @@ class HeatView:
             left = min(max(map(cell_len, heat.rows)), BESIDE) + 1
             heat = heats(self.call, self.view, (LINES, max((options.max_width - left) // 2, 1)))[0]
         columns = columns_for(heat.columns, options.max_width - left)
-        yield Text.assemble((heat.name, "bold"), (f"   {sides_in_words(self.call, heat.site)}", "dim"))
+        yield Text.assemble((heat.name, "bold"), (f"   {sides_in_words(self.call, heat.site, self.view.row)}", "dim"))
         yield from header(heat, columns, left)
         numbered = columns.numbered and heat.most >= TELLING
         yield from body(heat, columns, left, numbered, coloured(console))
@@ -82,7 +83,8 @@ class HeatView:
     def names(self) -> list[str]:
         assert self.view.site is not None
         first, last = self.view.rows or (0, None)
-        return [label(token) for token in self.call.labels(self.view.site, self.view.batch)[0][first:last]]
+        beside, _ = self.call.labels(self.view.site, self.view.batch, self.view.row)
+        return [label(token) for token in beside[first:last]]
 
 
 def header(heat: Heat, columns: Columns, left: int) -> RenderResult:
@@ -93,12 +95,14 @@ def header(heat: Heat, columns: Columns, left: int) -> RenderResult:
             line.append(fitted(name, width - 1).center(width) if width <= NUMBER else fitted(name, width - 1) + " ")
         yield line
         return
-    shown = [name.partition(" ")[0] if heat.cell[1] > 1 else cut(name, STACK) for name in heat.columns]
+    names = [name.partition(" ")[0] if heat.cell[1] > 1 else cut(name, STACK) for name in heat.columns]
+    shown = [list(characters(name)) for name in names]
     tall = max(map(len, shown), default=0)
     for place in range(tall):
         line = Text(" " * left, no_wrap=True, overflow="crop", style="dim")
-        for name, width in zip(shown, columns.widths, strict=True):
-            line.append(set_cell_size(name.rjust(tall)[place].center(width), width))
+        for letters, width in zip(shown, columns.widths, strict=True):
+            letter = letters[place - tall] if tall - place <= len(letters) else ""
+            line.append(set_cell_size(f"{letter:^{width}}", width))
         yield line
 
 
@@ -165,10 +169,11 @@ def verdict(all_of: Sequence[Heat]) -> Text:
 def top_view(call: Call, view: View, rows: Sequence[int], count: int) -> Table:
     """For some rows the strongest keys, each with its exact weight."""
     assert view.site is not None
-    beside, above = ([label(token) for token in side] for side in call.labels(view.site, view.batch))
+    beside, above = ([label(token) for token in side] for side in call.labels(view.site, view.batch, view.row))
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
     table.add_column("", justify="right", style="dim", no_wrap=True)
-    table.add_column("token", no_wrap=True, style="bold")
+    written = view.row == "output" and call.writes(view.site)
+    table.add_column("to write" if written else "token", no_wrap=True, style="bold")
     table.add_column(f"looks most at (of {len(above)} keys)", no_wrap=False)
     for row in rows:
         best = Text("   ").join(

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import io
 import math
 from collections.abc import Iterator
 
 from rich.columns import Columns
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.style import Style
 from rich.table import Table
@@ -20,14 +19,6 @@ from regard.lens.worked.sheet import Sheet
 from regard.lens.worked.story import Matrix, Row, Step, story, worked_row
 
 BOXED = 2  # spaces before everything that belongs to a heading
-
-
-def as_text(view: RenderableType, width: int = 110) -> str:
-    """The same view without colours, for print() and for files."""
-    console = Console(file=io.StringIO(), width=width, color_system=None, legacy_windows=False)
-    console.print(view)
-    text = console.file.getvalue()  # type: ignore[attr-defined]
-    return "\n".join(line.rstrip() for line in text.splitlines())
 
 
 def sheet_view(sheet: Sheet, query: str | int | None = None) -> RenderableType:

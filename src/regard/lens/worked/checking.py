@@ -56,7 +56,8 @@ class Report:
         return {"mistakes": mistakes, "checked": self.checked, "carried": self.carried, "unchecked": unchecked}
 
     def __str__(self) -> str:
-        from regard.lens.draw.terminal import as_text, report_view
+        from regard.lens.draw.plain import as_text
+        from regard.lens.draw.terminal import report_view
 
         return as_text(report_view(self))
 

@@ -77,7 +77,8 @@ class Sheet:
         return fragment(self)
 
     def __str__(self) -> str:
-        from regard.lens.draw.terminal import as_text, sheet_view
+        from regard.lens.draw.plain import as_text
+        from regard.lens.draw.terminal import sheet_view
 
         return as_text(sheet_view(self))
 

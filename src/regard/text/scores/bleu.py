@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from sacrebleu.metrics.bleu import BLEU
-from sacrebleu.metrics.chrf import CHRF
-
 from regard.errors import InputError
 from regard.text.scores.moses import moses, moses_signature
 from regard.text.scores.pairing import check_pairs
@@ -34,6 +31,8 @@ class LengthRow(NamedTuple):
 
 def bleu(outputs: Sequence[str], references: Sequence[str], *, lowercase: bool = False) -> Score:
     """BLEU of detokenised texts, which sacreBLEU tokenises itself (13a)."""
+    from sacrebleu.metrics.bleu import BLEU  # here and below: who only translates or looks need not wait for it
+
     check_pairs(outputs, references)
     metric = BLEU(lowercase=lowercase, force=True)  # force: no warning on the terminal when texts look tokenised
     found = metric.corpus_score(list(outputs), [list(references)])
@@ -46,6 +45,8 @@ def bleu_tokenised(outputs: Sequence[str], references: Sequence[str], language: 
     Its tokens are not those of sacreBLEU ("l'homme" is two here, one there), so neither score stands for the other.
     `how` the language is known ("guessed") goes into the signature.
     """
+    from sacrebleu.metrics.bleu import BLEU
+
     check_pairs(outputs, references)
     metric = BLEU(tokenize="none", force=True)
     found = metric.corpus_score(moses(outputs, language), [moses(references, language)])
@@ -56,6 +57,8 @@ def bleu_tokenised(outputs: Sequence[str], references: Sequence[str], language: 
 
 def chrf(outputs: Sequence[str], references: Sequence[str]) -> Score:
     """The F score of character n-grams: fairer than BLEU to languages with long words."""
+    from sacrebleu.metrics.chrf import CHRF
+
     check_pairs(outputs, references)
     metric = CHRF()
     found = metric.corpus_score(list(outputs), [list(references)])

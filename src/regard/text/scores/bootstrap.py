@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sacrebleu.metrics.bleu import BLEU
-from sacrebleu.metrics.chrf import CHRF
 
 from regard.errors import InputError
 from regard.text.scores.pairing import check_pairs
+
+if TYPE_CHECKING:
+    from sacrebleu.metrics.bleu import BLEU
 
 SEED = 12345
 QUICK = 200  # draws that show how wide an interval is, while somebody waits
@@ -45,7 +46,7 @@ def paired_bootstrap(
     check_pairs(theirs, references)
     if samples < 1:
         raise InputError("samples must be at least 1", found=f"{samples}", do="1000 is usual")
-    metric = BLEU(force=True, effective_order=True)
+    metric = plain_bleu(effective_order=True)
     statistics = [counts(metric, outputs, references) for outputs in (ours, theirs)]
     ours_score, theirs_score = (score(table.sum(0)) for table in statistics)
     differences = resampled(statistics[0], statistics[1], samples, seed)
@@ -64,6 +65,13 @@ def resampled(ours: NDArray[Any], theirs: NDArray[Any], samples: int, seed: int)
     return np.array([score(ours[draw].sum(0)) - score(theirs[draw].sum(0)) for draw in draws])
 
 
+def plain_bleu(*, effective_order: bool = False) -> BLEU:
+    """sacreBLEU's own, imported only when something is scored; force: no warning when texts look tokenised."""
+    from sacrebleu.metrics.bleu import BLEU
+
+    return BLEU(force=True, effective_order=effective_order)
+
+
 def counts(metric: BLEU, outputs: Sequence[str], references: Sequence[str]) -> NDArray[Any]:
     """What BLEU counts in each sentence: matches and n-grams of each order, then both lengths. Sums are a corpus's."""
     rows = (metric.sentence_score(one, [truth]) for one, truth in zip(outputs, references, strict=True))
@@ -72,13 +80,15 @@ def counts(metric: BLEU, outputs: Sequence[str], references: Sequence[str]) -> N
 
 def score(sums: NDArray[Any]) -> float:
     """BLEU of a corpus from the sums of what was counted."""
+    from sacrebleu.metrics.bleu import BLEU
+
     *grams, ours, reference = (int(number) for number in sums)
     order = len(grams) // 2
     return BLEU.compute_bleu(grams[:order], grams[order:], ours, reference, smooth_method="exp").score
 
 
 def signed(samples: int, seed: int) -> str:
-    metric = BLEU(force=True)
+    metric = plain_bleu()
     metric.corpus_score([""], [[""]])  # a signature wants to know the number of references
     return f"{metric.get_signature()}|bs:{samples}|seed:{seed}"
 
@@ -86,12 +96,14 @@ def signed(samples: int, seed: int) -> str:
 def bleu_interval(outputs: Sequence[str], references: Sequence[str], samples: int = QUICK, seed: int = SEED) -> float:
     """By how much BLEU may be off, either way, for other sentences of the same kind: half of what holds 95 %."""
     check_pairs(outputs, references)
-    return half_width(counts(BLEU(force=True, effective_order=True), outputs, references), score, samples, seed)
+    return half_width(counts(plain_bleu(effective_order=True), outputs, references), score, samples, seed)
 
 
 def chrf_interval(outputs: Sequence[str], references: Sequence[str], samples: int = QUICK, seed: int = SEED) -> float:
     """The same of chrF."""
     check_pairs(outputs, references)
+    from sacrebleu.metrics.chrf import CHRF
+
     metric = CHRF()
     table = np.array(metric._extract_corpus_statistics(list(outputs), [list(references)]))  # its counts have no door
     return half_width(table, lambda sums: float(metric._compute_f_score(sums.tolist())), samples, seed)

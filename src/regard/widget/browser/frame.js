@@ -42,17 +42,29 @@ function legendOf(look) {
 
 function oneHead(look) {
   const [name, about, said] = [element("h2"), element("p", { class: "soft" }), element("output", { class: "said" })];
+  const says = element("p", { class: "says" });
+  const rows = rowsOf(look);
   const zoom = element(
     "div",
     { class: "zoom" },
+    rows,
     button("−", () => look.chart.magnify(1 / 1.5), "Farther"),
     button("+", () => look.chart.magnify(1.5), "Closer"),
     button("whole", () => look.whole(), "The whole map"),
   );
   const title = element("div", { class: "title" }, name, zoom);
-  const main = element("section", { class: "card main" }, title, about, said, look.chart.frame);
+  const main = element("section", { class: "card main" }, title, says, about, said, look.chart.frame);
   const [lists, sides] = [element("div", { class: "lists" }), element("p", { class: "sides soft" })];
   const side = element("section", { class: "card side" }, lists, sides, look.threads.frame);
   const one = element("div", { class: "one" }, look.compass.frame, main, side);
-  return { one, name, about, said, lists, sides };
+  return { one, name, about, said, says, rows, lists, sides };
+}
+
+// A row of a decoder belongs to two tokens.
+function rowsOf(look) {
+  const names = { output: "rows: the token written", input: "rows: the token read" };
+  const options = Object.entries(names).map(([row, name]) =>
+    element("option", { value: row, selected: row === look.row }, name),
+  );
+  return element("select", { "aria-label": "Rows", onchange: (event) => look.turn(event.target.value) }, ...options);
 }

@@ -20,6 +20,8 @@ export class Look {
     this.finer = sites.filter((site) => site.closer);
     const longest = Math.max(...sites.flatMap((site) => [site.rowText.tokens.length, site.columnText.tokens.length]));
     this.scale = longest > LONG ? "row" : "root";
+    this.row = told.row;
+    for (const site of sites) site.turn(this.row);
     const open = (site, place) => this.open(site, place);
     const hear = [(focus) => this.hover(focus), (focus, keep) => this.pick(focus, keep)];
     Object.assign(this, { overview: overview(this.sites, open), compass: compass(this.sites, open) });
@@ -55,6 +57,14 @@ export class Look {
     const all = this.sites.flatMap((site) => site.heads.map((_, place) => [site, place]));
     const at = all.findIndex(([site, place]) => site === this.site && place === this.place);
     this.open(...all[(at + by + all.length) % all.length]);
+  }
+
+  // Whose rows they are: of the tokens that were written, or of those that were read.
+  turn(row) {
+    this.row = row;
+    for (const site of [...this.sites, ...this.finer]) site.turn(row);
+    this.threads.picture = null; // its tokens are others now
+    this.update();
   }
 
   rescale(scale) {
@@ -185,6 +195,8 @@ export class Look {
     parts.head.value = this.place;
     parts.name.textContent = `${site.site}, head ${picture.head}`;
     parts.about.textContent = about(picture, site, this.place, Boolean(this.ask));
+    parts.rows.hidden = site.written === null;
+    parts.says.textContent = site.says;
     const named = `queries: ${rowText.name} → keys: ${columnText.name}`;
     parts.sides.textContent = rowText.name === columnText.name ? "queries → keys" : named;
     this.compass.mark(site, this.place, palette(this.root, "root"));

@@ -26,9 +26,9 @@ export async function unpack(told, packedLevels, packedExact) {
 // One attention layer: how its cells lie, and the picture of each of its heads.
 export class Site {
   constructor(told, texts, levels, exact, entry) {
-    Object.assign(this, told);
-    Object.assign(this, { levels, exact, entry, pictures: [] });
-    this.rowText = texts[told.rows];
+    Object.assign(this, told, { told, levels, exact, entry, pictures: [] });
+    this.texts = { input: texts[told.rows], output: texts[told.written ?? told.rows] };
+    this.turn("input");
     this.columnText = texts[told.columns];
     this.high = Math.ceil(this.rowText.tokens.length / told.cell[0]);
     this.wide = Math.ceil(this.columnText.tokens.length / told.cell[1]);
@@ -38,6 +38,14 @@ export class Site {
     for (let i = 0; i < this.high; i++) this.starts.push(this.starts[i] + this.heads.length * this.kept(i));
     this.stored = this.starts[this.high];
     this.entries = this.high * this.heads.length * this.exactKeys;
+  }
+
+  // Beside a decoder's row stands the token that it writes ("output"), or the one that it has read ("input").
+  turn(row) {
+    this.writes = row === "output" && this.written !== null;
+    this.rowText = this.texts[row];
+    this.says = this.told.says[this.writes ? 1 : 0];
+    this.own = this.told.own === null ? null : this.told.own + (this.writes ? 1 : 0);
   }
 
   // How many cells of a row were stored: those it may look at.

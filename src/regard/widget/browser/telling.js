@@ -71,9 +71,11 @@ export function sentence(picture, { row, column }) {
 // Where the chosen query looks, and who looks at the chosen key; while none is chosen, where this head is surest.
 export function lists(picture, { row, column }) {
   const found = [];
-  if (isPlace(row)) found.push(list("warm", "looks at", picture.inRow(row, LISTED), reading(picture, "row", row)));
+  const { writes } = picture.site;
+  const [looks, lookedAt] = writes ? ["is written looking at", "is looked at to write"] : ["looks at", "is looked at by"];
+  if (isPlace(row)) found.push(list("warm", looks, picture.inRow(row, LISTED), reading(picture, "row", row)));
   if (isPlace(column))
-    found.push(list("cold", "is looked at by", picture.inColumn(column, LISTED), reading(picture, "column", column)));
+    found.push(list("cold", lookedAt, picture.inColumn(column, LISTED), reading(picture, "column", column)));
   if (!found.length) found.push(list("warm", "Strongest of this head", picture.surest(LISTED)));
   if (found.length < 2) found.push(element("p", { class: "soft list" }, HINT));
   return found;

@@ -6,7 +6,7 @@ import json
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from regard.lens.call import Call
 from regard.lens.draw.page.cells import KEYS, Cells, cells
 from regard.lens.draw.page.plan import plan
 from regard.lens.draw.page.telling import describe, headline
+from regard.lens.words import Row
 
 if TYPE_CHECKING:
     from regard.lens.recording import Recording
@@ -24,12 +25,15 @@ VERSION = 1
 
 
 class Opened(TypedDict, total=False):
-    """What a page opens with: a site, and with it a head; the text of the batch; its title, by default the text."""
+    """What a page opens with: a site, and with it a head; the text of the batch; its title, by default the text;
+    which tokens stand beside the rows of a decoder.
+    """
 
     title: str | None
     site: str | None
     head: int | None
     batch: int
+    row: Row
 
 
 @dataclass(frozen=True)
@@ -46,10 +50,9 @@ class Payload:
         return json.dumps(self.told, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
 
 
-def payload(
-    seen: Recording | Call, title: str | None = None, site: str | None = None, head: int | None = None, batch: int = 0
-) -> Payload:
+def payload(seen: Recording | Call, **how: Unpack[Opened]) -> Payload:
     """Of a call; of a recording's last."""
+    title, site, head, batch = how.get("title"), how.get("site"), how.get("head"), how.get("batch", 0)
     call = seen if isinstance(seen, Call) else seen.last
     plates = plan(call, batch, site, head)
     found = [cells(call, plate, batch) for plate in plates]
@@ -60,7 +63,13 @@ def payload(
     for one, part in zip(told["maps"], found, strict=True):
         one["broken"] = part.broken
     opened = {"site": site, "head": call.pick(site, head, batch).heads[0]} if site is not None else None
-    return Payload({"version": VERSION, "title": title or headline(call, batch), "open": opened, **told}, levels, exact)
+    first = {
+        "version": VERSION,
+        "title": title or headline(call, batch),
+        "open": opened,
+        "row": how.get("row", "output"),
+    }
+    return Payload({**first, **told}, levels, exact)
 
 
 def deflated(data: bytes) -> bytes:

@@ -10,9 +10,10 @@ from typing import Any
 
 from regard.lens.badge import Badge, counted, together
 from regard.lens.call import Call
+from regard.lens.draw.heat import sides_in_words
 from regard.lens.draw.page.cells import bound
 from regard.lens.draw.page.plan import Plate
-from regard.lens.words import Token, read_bytes
+from regard.lens.words import Row, Token, as_read, read_bytes
 
 COUNTED = 1 << 27  # weights whose statistics are worth waiting for
 TITLE = 72  # characters of a text that make a title
@@ -29,6 +30,8 @@ def describe(call: Call, plates: Sequence[Plate], batch: int, keys: Sequence[int
         {
             "site": plate.site, "short": short[plate.site], "kind": kind(call, plate.site), "heads": plate.heads,
             "rows": texts.add(call, plate.site, batch, 0), "columns": texts.add(call, plate.site, batch, 1),
+            "written": texts.add(call, plate.site, batch, 0, "output") if call.writes(plate.site) else None,
+            "says": [sides_in_words(call, plate.site, row) for row in rows_of(call, plate.site)],
             "cell": plate.cell, "bound": bound(call, plate.site), "own": own(call, plate.site), "keys": exact,
             "closer": plate.closer, "measures": measures(call, plate, batch) if counted else None,
             "badge": badge_lines(call.map(plate.site).badge.pooled(plate.pooling), exact),
@@ -46,15 +49,20 @@ class Texts:
     told: list[dict[str, Any]] = field(default_factory=list)
     places: dict[tuple[str, tuple[Token, ...]], int] = field(default_factory=dict)
 
-    def add(self, call: Call, site: str, batch: int, side: int) -> int:
+    def add(self, call: Call, site: str, batch: int, side: int, row: Row = "input") -> int:
         """The place of the text beside the rows (side 0) or above the columns (1)."""
         name = "text" if call.source is None else NAMES[call.sides(site)[side]]
-        tokens = call.labels(site, batch)[side]
+        tokens = call.labels(site, batch, row)[side]
         place = self.places.setdefault((name, tuple(tokens)), len(self.told))
         if place == len(self.told):
             bare = tokens == list(range(len(tokens)))  # positions need no list
             self.told.append({"name": name, "count": len(tokens)} if bare else {"name": name, "tokens": tokens})
         return place
+
+
+def rows_of(call: Call, site: str) -> tuple[Row, ...]:
+    """The two ways to name its rows, or the only one."""
+    return ("input", "output") if call.writes(site) else ("input",)
 
 
 def kind(call: Call, site: str) -> str:
@@ -106,7 +114,8 @@ def headline(call: Call, batch: int) -> str:
     """The text itself, cut short; numbers of tokens are no title."""
     text = call.text if call.source is None else call.source
     tokens = [] if text is None or batch >= len(text.ids) else text.tokens(batch)
-    words = [token for token in tokens if isinstance(token, str) and not SPECIAL.fullmatch(token)]
+    strings = as_read([str(token) for token in tokens if isinstance(token, str)])
+    words = [token for token in strings if token and not SPECIAL.fullmatch(token)]
     if not words:
         return "What each head looked at"
     glue = "" if any(word.startswith(" ") for word in words) else " "
