@@ -174,7 +174,8 @@ def of(part: type, name: str) -> st.SearchStrategy[Any]:
     """Values that a setting may have."""
     field = part.model_fields[name]  # type: ignore[attr-defined]
     if choices := get_args(field.annotation):
-        return st.just((0.5, 0.25)) if name == "betas" else st.sampled_from(choices)
+        several = {"betas": (0.5, 0.25), "minutes": 2.5}
+        return st.just(several[name]) if name in several else st.sampled_from(choices)
     limits = {type(one).__name__: one for one in field.metadata}
     low = limits["Ge"].ge if "Ge" in limits else limits["Gt"].gt if "Gt" in limits else 0
     high = limits["Lt"].lt if "Lt" in limits else low + 1000
