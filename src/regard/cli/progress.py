@@ -15,22 +15,27 @@ from rich.text import Text
 
 from regard.cli.lines import plain
 from regard.lens.draw.run_log import duration, score_name, score_words
-from regard.training.events import Event, Finished, Note, Preparing, Sample, Saved, Started, Stepped, Validated
+from regard.training.events import Event, Finished, Note, Planned, Preparing, Sample, Saved, Started, Stepped, Validated
 
 EVERY = 10.0  # seconds between two lines about steps, at least
 SHARE = 0.05  # of all steps, after which there is a line in any case
 REFRESHED = 8  # times a second, however often something happens
 SAMPLES = 2  # translations shown at each validation
+LONG = 600.0  # seconds, after which it is said how to have something sooner
 BAR = range(10, 41)  # how wide the bar may be; where there is less room it is left out
 
 
 class Progress:
-    """A listener for `regard.training.train`, for the length of a with block. `source` is a text it has seen."""
+    """A listener for `regard.training.train`, for the length of a with block. `source` is a text it has seen.
 
-    def __init__(self, quiet: bool = False, console: Console | None = None) -> None:
+    `quick` is a command that would not take long, for those who did not know that this one does.
+    """
+
+    def __init__(self, quiet: bool = False, console: Console | None = None, quick: str = "") -> None:
         shown = Console(stderr=True) if console is None else console
         watched = shown.is_terminal and not shown.is_dumb_terminal
         self.view: Lines = Warnings(shown) if quiet else Display(shown) if watched else Lines(shown)
+        self.view.quick = quick
         self.source = ""
 
     def __enter__(self) -> Self:
@@ -53,6 +58,7 @@ class Lines:
         self.console, self.clock = console, clock
         self.at: Stepped | None = None  # the newest
         self.said, self.said_step, self.what = -EVERY, 0, ""
+        self.quick = ""
 
     def start(self) -> None:
         """Before the first event."""
@@ -86,6 +92,11 @@ class Lines:
         done = f"{event.step:,} of {event.steps:,} steps done" if event.step else f"{event.steps:,} steps"
         self.say(f"{event.parameters:,} parameters on {event.device}, {done}")
         self.said, self.said_step = self.clock(), event.step
+
+    def plan(self, event: Planned) -> None:
+        self.say(plan_words(event))
+        if event.minutes is None and event.seconds > LONG and self.quick:
+            self.say(f"what ten minutes can do: {self.quick}")
 
     def step(self, event: Stepped) -> None:
         self.at = event
@@ -183,6 +194,16 @@ def step_words(at: Stepped) -> list[str]:
     """Where training stands, the most important first."""
     speed = f"{at.tokens_per_second:,.0f} tokens/s"
     return [f"step {at.step:,}/{at.steps:,}", f"loss {at.loss:.3f}", f"{duration(at.left)} left", speed]
+
+
+def plan_words(event: Planned) -> str:
+    """What is going to happen and how long it takes."""
+    steps = f"{event.steps:,} steps of {event.tokens:,.0f} tokens at {event.step_seconds:.2g} s each, as measured here"
+    every = duration(event.validate_every * event.step_seconds)
+    if event.minutes is None:
+        return f"expected: {duration(event.seconds)} for {steps}; a validation every {every}"
+    whole = f"{event.minutes:g} minute{'' if event.minutes == 1 else 's'}"
+    return f"plan for {whole}: {event.model}; {steps}; warm-up {event.warmup:,}; a validation every {every}"
 
 
 def valid_words(event: Validated, seconds: float | None) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import shlex
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from regard.training.events import Event
 
 INTERRUPTED = {"Ctrl-C": 130, "SIGTERM": 143}  # what a shell expects after either
+MINUTES = 10  # what is offered when training would take longer
 LINE = 100  # characters of an example at most
 VERBS = {"transformer": "translate", "recurrent": "translate", "decoder": "generate", "encoder": "classify"}
 
@@ -39,8 +41,15 @@ def train(
     encoding: str | None = typer.Option(None, metavar="NAME", help=ENCODING),
     strict: bool = typer.Option(False, "--strict", help="Stop at the first line that would have to be dropped."),
     device: str = typer.Option("auto", help="auto, cpu, cuda or mps."),
+    minutes: float | None = typer.Option(
+        None,
+        metavar="M",
+        help="All the time there is: this machine is measured, and sizes and steps are chosen to fit.",
+    ),
     seed: int | None = typer.Option(None, help="Which random numbers to use."),
-    threads: int | None = typer.Option(None, min=1, help="How many threads the CPU uses."),
+    threads: int | None = typer.Option(
+        None, min=1, help="How many threads the CPU uses; by default what is fastest now, and what a run began with."
+    ),
     dry_run: bool = typer.Option(False, "--dry-run", help="Print the recipe and the sizes; train nothing."),
     tensorboard: bool = typer.Option(False, "--tensorboard", help="Write FOLDER/tensorboard too (an extra)."),
     quiet: bool = typer.Option(False, "--quiet", help="No progress, only warnings."),
@@ -56,9 +65,9 @@ def train(
     """
     given, folder = check_arguments(what, out, json)
     how = {
-        "data": data, "settings": settings or [], "task": task, "strict": strict, "device": device, "seed": seed,
-        "threads": threads, "tensorboard": tensorboard, "columns": as_columns(columns), "encoding": encoding,
-        "start": start,
+        "data": data, "settings": settings or [], "task": task, "strict": strict, "device": device, "minutes": minutes,
+        "seed": seed, "threads": threads, "tensorboard": tensorboard, "columns": as_columns(columns),
+        "encoding": encoding, "start": start,
     }  # fmt: skip
     try:
         if dry_run:
@@ -103,7 +112,7 @@ def run(given: str | list[str], folder: Path, how: dict[str, Any], quiet: bool, 
     from regard.cli.progress import Progress
     from regard.training import train as train_model
 
-    with Progress(quiet) as progress:
+    with Progress(quiet, quick=quick_command(folder)) as progress:
         outcome = train_model(given, folder, listener=progress, **how)
     if json:
         write(as_json(outcome), "-")
@@ -112,6 +121,18 @@ def run(given: str | list[str], folder: Path, how: dict[str, Any], quiet: bool, 
         raise typer.Exit(INTERRUPTED.get(outcome.why, 130))
     if not json:
         write("\n".join(outcome_lines(outcome, progress.source)), "-")
+
+
+def quick_command(folder: Path) -> str:
+    """The command that was typed, with a budget of ten minutes and a folder of its own."""
+    words = sys.argv[1:]
+    place = next((number for number, word in enumerate(words) if word.partition("=")[0] == "--out"), None)
+    if place is None:
+        return ""
+    long = words[place] != "--out"  # --out=FOLDER
+    elsewhere = f"{folder}-{MINUTES}min"
+    words[place : place + (1 if long else 2)] = [f"--out={elsewhere}"] if long else ["--out", elsewhere]
+    return shlex.join(["regard", *words, "--minutes", str(MINUTES)])
 
 
 def outcome_lines(outcome: Outcome, source: str) -> Iterator[str]:

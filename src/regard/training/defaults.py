@@ -14,6 +14,9 @@ from regard.training.recipe import TASKS
 from regard.training.sources import Rows
 from regard.training.starting import KINDS, Start
 
+HELD = 1_000  # rows kept back at most
+BRIEF, SMALLEST = 4, 2_000  # where there is little time a quarter of the vocabulary, which costs as much as the layers
+
 
 class Size(NamedTuple):
     """What suits texts up to so many rows."""
@@ -41,9 +44,17 @@ STACKS: dict[str, dict[str, int]] = {
 
 
 def recipe_for(
-    files: Sequence[str], base: Path, task: str | None, reading: Reading = READING, start: Start | None = None
+    files: Sequence[str],
+    base: Path,
+    task: str | None,
+    reading: Reading = READING,
+    start: Start | None = None,
+    minutes: float | None = None,
 ) -> dict[str, Any]:
-    """The data of a recipe for one file of any format, or two line-aligned ones; `start`: for training from there."""
+    """The data of a recipe for one file of any format, or two line-aligned ones.
+
+    `start`: for training from there. `minutes`: with little time less of it all.
+    """
     if not 1 <= len(files) <= 2:
         raise InputError("training reads one file, or two that are line-aligned", found=", ".join(files))
     if task is not None and task not in TASKS:
@@ -66,6 +77,10 @@ def recipe_for(
     count = rows_in(source, base, task)
     size = next(size for size in SIZES if count <= size.rows)
     every = max(size.steps // 10, 50)
+    held, vocabulary = HELD, size.vocabulary
+    if minutes is not None:
+        held = min(held, max(int(100 * minutes), 200))
+        vocabulary = max(vocabulary // BRIEF, SMALLEST)
     training: dict[str, Any] = {
         "steps": size.steps, "batch_tokens": size.tokens, "rate": size.rate, "warmup": size.steps // 8,
         "validate_every": every, "checkpoint_every": every, "average": "moving", "decay": 0.99, "patience": 5,
@@ -75,8 +90,8 @@ def recipe_for(
     recipe = {
         "name": Path(files[0]).name.split(".")[0] or "run",
         "task": task,
-        "data": {"train": [source], "held": max(20, min(1000, count // 20))},
-        "tokenizer": {"vocabulary": size.vocabulary},
+        "data": {"train": [source], "held": max(20, min(held, count // 20))},
+        "tokenizer": {"vocabulary": vocabulary},
         "model": model_for(task, size),
         "training": training,
     }

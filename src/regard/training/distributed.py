@@ -43,6 +43,14 @@ class Workers:
         dist.all_reduce(raised)
         return bool(raised.item())
 
+    def total(self, numbers: Sequence[float]) -> list[float]:
+        """Each number summed over all processes."""
+        if self.count == 1:
+            return list(numbers)
+        summed = torch.tensor(numbers, dtype=torch.float64, device="cuda" if dist.get_backend() == "nccl" else "cpu")
+        dist.all_reduce(summed)
+        return [float(number) for number in summed.tolist()]
+
     def wait(self) -> None:
         if self.count > 1:
             dist.barrier()

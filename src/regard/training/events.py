@@ -50,6 +50,24 @@ class Preparing(Event):
 
 
 @dataclass(frozen=True)
+class Planned(Event):
+    """What is going to happen, measured on this machine before the first step. `seconds` are all that it should take.
+
+    `minutes` is the budget, None where there is none.
+    """
+
+    kind: ClassVar[str] = "plan"
+    minutes: float | None
+    seconds: float
+    model: str  # its sizes, in words
+    steps: int
+    step_seconds: float
+    tokens: float  # that a step reads
+    warmup: int
+    validate_every: int
+
+
+@dataclass(frozen=True)
 class Started(Event):
     """Training begins, or goes on after `step`."""
 

@@ -42,6 +42,12 @@ class Folder:
     def finished(self) -> bool:
         return self.run.get("status") == "finished"
 
+    @property
+    def plan(self) -> dict[str, Any]:
+        """What a budget was turned into, nothing where there is none."""
+        found: dict[str, Any] = self.run.get("plan", {})
+        return found
+
     def begin(self, recipe: Recipe, corpus: dict[str, str]) -> None:
         """Claim the folder for a run; one that holds another run, or something else, is refused."""
         if not self.run:
@@ -60,7 +66,7 @@ class Folder:
 
     def differences(self, recipe: Recipe, corpus: dict[str, str]) -> list[str]:
         """Which settings and which texts are not those of the run in the folder, named."""
-        before = read_recipe(read_toml(self.path / "recipe.toml"))
+        before = read_recipe(self.plan.get("asked") or read_toml(self.path / "recipe.toml"))
         then, now = flat(before.model_dump()), flat(recipe.model_dump())
         changed = [
             f"{key} was {shown(then.get(key))}, is {shown(now.get(key))}"

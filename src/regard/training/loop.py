@@ -18,6 +18,7 @@ from regard.training.distributed import Workers
 from regard.training.events import Listener, Note, Saved, Stepped, Validated, silent
 from regard.training.feeds import Fed, Feed
 from regard.training.optimise import Average, moments, restore_moments
+from regard.training.pace import SAVED, Deadline, Pace
 from regard.training.recipe import Training
 from regard.training.schedule import rate_at
 from regard.training.selection import Selection
@@ -26,6 +27,7 @@ from regard.training.updates import Trouble, Update
 
 NO_NUMBER = "the loss or a gradient is not a number"
 BAD = 10  # steps in a row whose loss is no number before giving up
+MOVED = 0.1  # of the steps, by which their number changes before it is said
 TOLD = 0.1  # seconds between two tellings of where training stands
 
 
@@ -46,6 +48,13 @@ class Run:
     stopped: Callable[[], str] = lambda: ""  # why to stop now, if anything
     position: Position = field(default_factory=Position)
     interrupted: bool = False  # someone asked one of the processes to stop
+    deadline: Deadline | None = None
+    pace: Pace = field(init=False)
+    told_end: int = 0  # the last step, as it was said last
+
+    def __post_init__(self) -> None:
+        self.pace = Pace.of(self.how.steps, self.position.moved)
+        self.update.place = lambda step: self.pace.place(step)
 
     # What is kept of it
 
@@ -63,6 +72,10 @@ class Run:
     def restore(self, position: Position, tensors: dict[str, Tensor]) -> None:
         """Go on where a checkpoint left off."""
         self.position = position
+        self.pace = Pace.of(self.how.steps, position.moved)
+        self.told_end = self.pace.end
+        if self.deadline is not None and position.measured:
+            self.deadline.measured = position.measured
         self.update.gradients.parts = position.micro_batches
         self.update.trouble = Trouble(position.bad, position.skipped)
         with torch.no_grad():
@@ -89,7 +102,7 @@ class Run:
     def planned(self, step: int) -> bool:
         """Is a checkpoint due at this step, whatever happens?"""
         how = self.how
-        return step >= how.steps or step % how.checkpoint_every == 0 or step % how.validate_every == 0
+        return step >= self.pace.end or step % how.checkpoint_every == 0 or step % how.validate_every == 0
 
     # What it does
 
@@ -98,6 +111,8 @@ class Run:
         if why := self.done():  # it broke off while it was scored
             return why
         clock = Clock(self.position.seconds)
+        if self.deadline is not None:
+            self.deadline.mark = (0.0, self.position.step)
         self.model.train()
         for fed in self.batches():
             loss = self.step(fed)
@@ -110,7 +125,7 @@ class Run:
 
     def done(self) -> str:
         """Why there is nothing left to train, if so."""
-        if self.position.step >= self.how.steps:
+        if self.position.step >= self.pace.end:
             return "all steps done"
         tired = bool(self.how.patience) and self.position.waited >= self.how.patience
         return f"no better for {self.how.patience} validations" if self.workers.agree(tired) else ""
@@ -147,36 +162,72 @@ class Run:
         if row >= BAD:
             raise InputError(
                 f"{NO_NUMBER}, {row} steps in a row",
-                found=f"step {self.position.step}, rate {rate_at(self.position.step, self.how):.2g}",
+                found=f"step {self.position.step}, rate {self.rate():.2g}",
                 do="lower training.rate to a third, lengthen training.warmup, or set training.precision = 'float32', "
                 "in another --out; the last checkpoint here is whole",
             )
 
     def tell(self, clock: Clock, fed: Fed, loss: Tensor) -> None:
-        step, steps = self.position.step, self.how.steps
+        step, steps = self.position.step, self.pace.end
         clock.tokens += fed.tokens
         if clock.due(TOLD) or step == steps or step % self.how.validate_every == 0:
             self.look()
             speed, left = clock.speed(step), clock.left(steps - step)
-            rate = rate_at(step, self.how)
             self.listener(
-                Stepped(step, steps, self.position.epoch, float(loss), rate, speed, self.position.seconds, left)
+                Stepped(step, steps, self.position.epoch, float(loss), self.rate(), speed, self.position.seconds, left)
             )
+
+    def rate(self) -> float:
+        return rate_at(self.pace.place(self.position.step), self.how)
 
     def pause(self, clock: Clock) -> str:
         """Validate and save when it is time; why to stop, if there is a reason."""
-        step, last = self.position.step, self.position.step >= self.how.steps
-        wanted = self.workers.agree(bool(self.stopped()))
+        wanted, timed = self.consult(clock)
+        step, last = self.position.step, self.position.step >= self.pace.end
         due = last or step % self.how.validate_every == 0
+        begun = clock.seconds()
         if due:
             self.judge()
-        if wanted or self.planned(step):
-            self.position.seconds = clock.seconds()
+            if self.deadline is not None:
+                self.deadline.validation = clock.seconds() - begun
+                self.position.measured = self.deadline.measured
+        if wanted or timed or self.planned(step):
+            self.position.seconds = clock.saved = clock.seconds()
             self.save()
+        clock.paused += clock.seconds() - begun
         if wanted:
             self.interrupted = True
             return self.stopped() or "stopped"
         return self.done() if due else ""
+
+    def consult(self, clock: Clock) -> tuple[bool, bool]:
+        """Whether to stop, and whether a checkpoint is due by the clock, which the first process reads for all."""
+        timed, end = False, 0
+        if self.workers.first:
+            timed, end = clock.seconds() - clock.saved >= SAVED, self.follow(clock)
+        wanted, saving, last = self.workers.total([float(bool(self.stopped())), float(timed), float(end)])
+        if last != self.pace.end:
+            self.pace.move(self.position.step, int(last))
+            self.position.moved = self.pace.moved
+            self.tell_end()
+        return bool(wanted), bool(saving)
+
+    def follow(self, clock: Clock) -> int:
+        """The last step, so that training ends on time."""
+        step, seconds = self.position.step, clock.seconds()
+        if self.deadline is None or not self.deadline.due(step, seconds, self.how):
+            return self.pace.end
+        self.deadline.look(step, clock.busy())
+        self.position.measured = self.deadline.measured
+        return self.deadline.end(step, seconds, self.pace, self.how)
+
+    def tell_end(self) -> None:
+        """When clearly more or fewer steps fit than was said last."""
+        end, told = self.pace.end, self.told_end or self.how.steps
+        if abs(end - told) > MOVED * told:
+            self.told_end = end
+            pace = "faster" if end > told else "slower"
+            self.listener(Note(f"the machine is {pace} than it was: {end:,} steps fit, not {told:,}"))
 
     def judge(self) -> None:
         """Validate (the average, where one is kept) and keep the best."""
@@ -217,9 +268,15 @@ class Clock:
     def __init__(self, before: float) -> None:
         self.before, self.begun, self.told = before, time.monotonic(), 0.0
         self.tokens, self.marks = 0, [(time.monotonic(), 0, 0)]
+        self.saved = before  # when the newest checkpoint was
+        self.paused = 0.0  # seconds of this start that went into validations and checkpoints
 
     def seconds(self) -> float:
         return self.before + time.monotonic() - self.begun
+
+    def busy(self) -> float:
+        """Seconds of this start that went into steps."""
+        return time.monotonic() - self.begun - self.paused
 
     def due(self, every: float) -> bool:
         now = time.monotonic()

@@ -54,6 +54,7 @@ class Training(Part):
     """How to train. The defaults are today's: AdamW, a cosine, clipping."""
 
     steps: int = Field(default=10_000, ge=1)
+    minutes: float | None = Field(default=None, gt=0)  # all of it, on this machine: sizes and steps are chosen to fit
     batch_tokens: int = Field(default=4096, ge=16)  # rows times the longest side
     optimizer: Literal["adam", "adamw"] = "adamw"
     rate: float = Field(default=1e-3, gt=0)  # of learning, at its peak

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import shutil
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import time
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,21 +19,24 @@ from regard.tasks.loading import device_of
 from regard.training.boards import Board
 from regard.training.building import config_for, go_on_from, started, started_tokenizer
 from regard.training.data import Preparation, Prepared
-from regard.training.defaults import recipe_for
 from regard.training.distributed import Workers, joined
 from regard.training.events import Event, Finished, Listener, Note, Preparing, Started, silent
 from regard.training.finish import average_last, final_scores
 from regard.training.folder import Folder, Log
 from regard.training.gradients import Gradients
+from regard.training.lock import locked
 from regard.training.loop import Run
 from regard.training.loss import objective_for
-from regard.training.reading import READING, Reading
-from regard.training.recipe import Recipe, find_recipe, names, read_recipe, with_settings
+from regard.training.pace import Deadline
+from regard.training.planning import Planner, Trial, deadline_of, free_settings, plan_from_dict, plan_to_dict, planned
+from regard.training.reading import Reading
+from regard.training.recipe import Recipe
+from regard.training.resolving import Request, names_recipe, resolve
 from regard.training.selection import selection_for
 from regard.training.serving import feeds_for
 from regard.training.signals import Stopping
-from regard.training.starting import read_start, start_in, start_words
-from regard.training.state import Position, newest, sweep
+from regard.training.starting import start_words
+from regard.training.state import Position, checkpoints, newest, sweep
 from regard.training.updates import Replayed, Update
 from regard.training.validation import Validation
 
@@ -60,6 +65,8 @@ class Asked:
     device: torch.device
     threads: int | None
     listener: Listener
+    begun: float = field(default_factory=time.monotonic)  # a budget counts from here
+    free: Collection[str] = ()  # what a budget may size
 
 
 def train(
@@ -74,6 +81,7 @@ def train(
     start: str | Path | None = None,
     strict: bool = False,
     device: str = "auto",
+    minutes: float | None = None,
     seed: int | None = None,
     threads: int | None = None,
     dry_run: bool = False,
@@ -87,15 +95,20 @@ def train(
     file are numbers from 0, or names; `encoding` is that of files that are not UTF-8. `start` is a trained model (a
     folder, or a name) to fine-tune: with its tokenizer and sizes, and at a lower rate. The same call again goes on
     where the last one stopped; when nothing is left to do it says so. `strict` makes every dropped row an error.
-    `threads` is how many the CPU uses; a resumed run uses those it began with. `tensorboard` writes the curves for it
+    `minutes` is all the time there is: sizes and steps are chosen to end in it. `threads` is how many the CPU uses, by
+    a short measurement if not given; a resumed run uses those it began with. `tensorboard` writes the curves for it
     too, as they come.
     """
-    base = Path("." if data is None else data)
+    base, begun = Path("." if data is None else data), time.monotonic()
+    named = None if start is None else json.dumps(str(start), ensure_ascii=False)
+    extra = {"start": named, "training.minutes": minutes, "training.seed": seed}
+    settings = [*settings, *(f"{key}={value}" for key, value in extra.items() if value is not None)]
     reading = Reading(None if columns is None else tuple(columns), encoding)
-    recipe = resolve(what, base, list(settings), task, seed, reading, None if start is None else str(start))
+    recipe = resolve(Request(what, base, settings, task, reading))
     if tensorboard and not dry_run:
         listener = Board(Path(out), listener)
-    asked = Asked(Path(out), base, strict, device_of(device), threads, listener)
+    free = free_settings(settings, not names_recipe(what))
+    asked = Asked(Path(out), base, strict, device_of(device), threads, listener, begun, free)
     if dry_run:
         return rehearse(recipe, asked)
     with as_before(), Stopping() as stopping, joined(asked.device) as workers:
@@ -113,42 +126,6 @@ def as_before() -> Iterator[None]:
         torch.set_flush_denormal(False)
 
 
-def resolve(
-    what: str | Path | Sequence[str],
-    base: Path,
-    settings: list[str],
-    task: str | None,
-    seed: int | None,
-    reading: Reading = READING,
-    start: str | None = None,
-) -> Recipe:
-    """The effective recipe."""
-    begun = None if start is None else read_start(start)
-    given = [str(what)] if isinstance(what, (str, Path)) else [str(one) for one in what]
-    if len(given) == 1 and (given[0].endswith(".toml") or given[0] in names()):
-        found = reading.of_recipe(find_recipe(given[0]))
-        if task is not None and task != found.get("task", "translate"):
-            settings = [f"task={task}", *settings]
-        found = found if begun is None else begun.suited(found, steps=False)
-    elif len(given) == 1 and not is_data(given[0], base):
-        found = find_recipe(given[0])  # neither a recipe nor a file: the error offers the nearest recipe
-    else:
-        begun = begun or start_in(settings)
-        found = recipe_for(given, base, task, reading, begun)
-        if any(setting.partition("=")[0].strip() == "model.family" for setting in settings):
-            found["model"] = {}  # the sizes by default are those of a fresh transformer
-    if seed is not None:
-        settings = [*settings, f"training.seed={seed}"]
-    found = with_settings(found, settings)
-    begun = begun or start_in([f"start={found['start']}"] if isinstance(found.get("start"), str) else [])
-    return read_recipe(found if begun is None else begun.effective(found, settings))
-
-
-def is_data(name: str, base: Path) -> bool:
-    """Whether a name that is no recipe's can be meant for text: a file, a glob, or a set of the built-in language."""
-    return bool(Path(name).suffix) or (base / name).exists() or any(mark in name for mark in "*?[:")
-
-
 def rehearse(recipe: Recipe, asked: Asked) -> Outcome:
     """Look at everything that a run would read, and build its model, without training or writing anything."""
     preparation = Preparation(recipe, asked.base, asked.out, asked.strict, asked.listener)
@@ -157,6 +134,8 @@ def rehearse(recipe: Recipe, asked: Asked) -> Outcome:
         asked.listener(Note(f"would read {name}"))
     for note in notes:
         asked.listener(Note(note))
+    if recipe.training.minutes is not None:
+        asked.listener(Note(f"sizes and steps are measured and chosen at the start, to end in {in_minutes(recipe)}"))
     parameters = sum(tensor.numel() for tensor in own_tensors(sketch(recipe)).values())
     if recipe.start is not None:
         asked.listener(Note(start_words(recipe, parameters)))
@@ -175,12 +154,17 @@ def sketch(recipe: Recipe) -> Model:
         return build(config_for(recipe, Full(), ("a", "b")))  # type: ignore[arg-type]
 
 
+def in_minutes(recipe: Recipe) -> str:
+    return f"{recipe.training.minutes:g} minute{'' if recipe.training.minutes == 1 else 's'}"
+
+
 class Trainer:
     """One run, from the folder it claims to the scores it leaves there."""
 
     def __init__(self, recipe: Recipe, asked: Asked, workers: Workers, stopping: Stopping) -> None:
         self.recipe, self.asked, self.workers, self.stopping = recipe, asked, workers, stopping
         self.folder = Folder(asked.out)
+        self.deadline: Deadline | None = None  # with a budget
         every = max(recipe.training.steps // 1000, 1)
         self.log: Listener = Log(self.folder, every, asked.listener) if workers.first else silent
         self.preparation = Preparation(recipe, asked.base, asked.out, asked.strict, self.tell)
@@ -197,11 +181,18 @@ class Trainer:
         if not self.folder.run:  # what is wrong with the settings is said before they claim the folder
             selection_for(self.recipe)
             sketch(self.recipe)
+        alone = self.workers.first and not self.folder.finished
+        with locked(self.asked.out, self.tell) if alone else nullcontext():
+            return self.work(corpus)
+
+    def work(self, corpus: dict[str, str]) -> Outcome:
+        """All that nobody else may do in this folder meanwhile."""
         if self.workers.first:
             self.folder.begin(self.recipe, corpus)
         if self.folder.finished:
             return self.already()
         prepared = self.prepare()
+        self.settle(prepared)
         run = self.start(prepared)
         why = run.go()
         if run.interrupted:
@@ -212,7 +203,7 @@ class Trainer:
         run = self.folder.run
         return Outcome(
             self.asked.out, "already finished", run.get("step", 0), run.get("seconds", 0.0), run.get("scores", {}),
-            run.get("why", ""), self.recipe.to_toml(),
+            run.get("why", ""), (self.asked.out / "recipe.toml").read_text(encoding="utf-8"),
         )  # fmt: skip
 
     def prepare(self) -> Prepared:
@@ -228,46 +219,92 @@ class Trainer:
         self.workers.wait()
         return self.preparation.run(tokenizer)
 
+    def settle(self, prepared: Prepared) -> None:
+        """How many threads, and with a budget which sizes; an earlier start has decided for all later ones."""
+        planner = Planner(
+            lambda recipe: self.attempt(recipe, prepared), prepared, self.asked.device, self.tell, self.workers.count
+        )
+        self.set_threads(planner)
+        fresh, tests = not checkpoints(self.asked.out / "checkpoints"), self.preparation.tests
+        if self.recipe.training.minutes is None:
+            if fresh and self.workers.first:
+                self.tell(planner.expected(self.recipe, sum(1 for _ in tests)))
+        else:
+            if self.workers.first and not self.folder.plan:
+                found = planner.plan(self.recipe, self.asked.free, sum(1 for _ in tests), self.asked.begun)
+                self.folder.update(plan=plan_to_dict(found, self.recipe))
+            self.workers.wait()
+            self.follow_plan(fresh)
+        how = self.recipe.training
+        if how.warmup >= how.steps:
+            self.tell(Note(f"the rate is still rising when training ends: training.warmup = {how.warmup:,}, "
+                           f"training.steps = {how.steps:,}", warning=True))  # fmt: skip
+
+    def follow_plan(self, fresh: bool) -> None:
+        """From here on the recipe is the one that was planned, with numbers for everything."""
+        plan = plan_from_dict(self.folder.plan)
+        minutes, self.recipe, self.deadline = self.recipe.training.minutes, plan.recipe, deadline_of(plan)
+        if self.workers.first:
+            self.folder.write("recipe.toml", self.recipe.to_toml())
+            if fresh:
+                self.tell(planned(plan, minutes))
+
+    def attempt(self, recipe: Recipe, prepared: Prepared) -> Trial:
+        """A model, its batches and its updates, for a measurement."""
+        model = self.build(recipe, prepared).to(self.asked.device)
+        feed, _ = feeds_for(recipe, prepared, model.config, fixed=self.replayed(recipe, model))
+        return Trial(model.config, self.updates(recipe, model, Workers()), feed)
+
     def start(self, prepared: Prepared) -> Run:
         """A run at its beginning, or at its newest checkpoint that is whole."""
-        self.set_threads()
         how, device = self.recipe.training, self.asked.device
         torch.manual_seed(how.seed)
-        model = self.build(prepared).to(device)
+        model = self.build(self.recipe, prepared).to(device)
         if not self.workers.first:  # the same weights, but other dropout
             torch.manual_seed(how.seed + 7919 * self.workers.rank)
+        fixed = self.replayed(self.recipe, model)
+        feed, held = feeds_for(self.recipe, prepared, model.config, fixed=fixed, tell=self.tell)
         half = half_precision(how.precision, device)
-        replayed = (
-            how.replay and device.type == "cuda" and model.config.family != "recurrent" and self.workers.count == 1
-        )
-        feed, held = feeds_for(self.recipe, prepared, model.config, fixed=replayed, tell=self.tell)
-        objective = objective_for(self.recipe)
-        objective = torch.compile(objective, dynamic=True) if how.compile else objective
-        gradients = Gradients(model, objective, device, half)
-        gradients.parts = how.micro_batches
         run = Run(
-            model, how, feed, (Replayed if replayed else Update)(model, how, gradients, self.workers),
+            model, how, feed, self.updates(self.recipe, model, self.workers),
             Validation(self.recipe, model, prepared.tokenizer, held, prepared.valid, half),
             self.asked.out, selection_for(self.recipe), lambda: save_model(model, self.asked.out),
-            self.tell, self.workers, lambda: self.stopping.why,
+            self.tell, self.workers, lambda: self.stopping.why, deadline=self.deadline,
         )  # fmt: skip
         self.resume(run)
         count = sum(tensor.numel() for tensor in own_tensors(model).values())
-        self.tell(Started(run.position.step, how.steps, count, str(device), self.recipe.to_toml()))
+        self.tell(Started(run.position.step, run.pace.end, count, str(device), self.recipe.to_toml()))
         return run
 
-    def build(self, prepared: Prepared) -> Model:
-        if self.recipe.start is not None:
-            return go_on_from(started(self.recipe), self.recipe, prepared.labels)
-        return build(config_for(self.recipe, prepared.tokenizer, prepared.labels))
+    def replayed(self, recipe: Recipe, model: Model) -> bool:
+        """Whether each shape's update is recorded once and replayed."""
+        suits = self.asked.device.type == "cuda" and model.config.family != "recurrent"
+        return recipe.training.replay and suits and self.workers.count == 1
 
-    def set_threads(self) -> None:
+    def updates(self, recipe: Recipe, model: Model, workers: Workers) -> Update:
+        how, device = recipe.training, self.asked.device
+        objective = objective_for(recipe)
+        objective = torch.compile(objective, dynamic=True) if how.compile else objective
+        gradients = Gradients(model, objective, device, half_precision(how.precision, device))
+        gradients.parts = how.micro_batches
+        return (Replayed if self.replayed(recipe, model) else Update)(model, how, gradients, workers)
+
+    def build(self, recipe: Recipe, prepared: Prepared) -> Model:
+        if recipe.start is not None:
+            return go_on_from(started(recipe), recipe, prepared.labels)
+        return build(config_for(recipe, prepared.tokenizer, prepared.labels))
+
+    def set_threads(self, planner: Planner) -> None:
         """As many as the run began with: another number would add in another order."""
-        threads = self.folder.run.get("threads") or self.asked.threads or torch.get_num_threads()
+        torch.set_flush_denormal(True)  # saturated softmaxes are full of them, and they are ten times slower
+        before, wanted = self.folder.run.get("threads"), self.asked.threads
+        if before and wanted and before != wanted:
+            self.tell(Note(f"--threads {wanted} is passed over: this run began with {before}, and with another number "
+                           "it would add in another order; another --out begins anew", warning=True))  # fmt: skip
+        threads = before or wanted or planner.threads(self.recipe)
         if self.workers.first and "threads" not in self.folder.run:
             self.folder.update(threads=threads)
         torch.set_num_threads(threads)
-        torch.set_flush_denormal(True)  # saturated softmaxes are full of them, and they are ten times slower
 
     def resume(self, run: Run) -> None:
         place = self.asked.out / "checkpoints"

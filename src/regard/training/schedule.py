@@ -9,12 +9,12 @@ from regard.training.recipe import Training
 RISE = 0.25  # of the run, until two passes must fully agree
 
 
-def consistency_at(step: int, how: Training) -> float:
+def consistency_at(step: float, how: Training) -> float:
     """How much two passes must agree: little at first, or the easiest way to agree is to say the same of every text."""
     return how.consistency * min(1.0, step / (RISE * how.steps))
 
 
-def rate_at(step: int, how: Training) -> float:
+def rate_at(step: float, how: Training) -> float:
     """The rate of step 1, 2, ...: up in a line to the peak, then down as the schedule says.
 
     "inverse-root" is the paper's: with peak (dim * warmup)^-0.5 it is dim^-0.5 * min(step^-0.5, step * warmup^-1.5).

@@ -2,8 +2,8 @@
 
 A checkpoint is a folder, step-000500, with state.safetensors and state.json, which holds the digest of the former. It
 is written under another name and moved into place when both are safe on disk: a kill at any moment leaves the one
-before. One that is damaged all the same is passed over, and said. Those that an interruption caused go when the next
-planned one is there: which checkpoints are kept does not depend on interruptions.
+before. One that is damaged all the same is passed over, and said. Those that an interruption or the clock caused go
+when the next planned one is there: which checkpoints are kept in the end depends on neither.
 """
 
 from __future__ import annotations
@@ -42,6 +42,8 @@ class Position:
     best: dict[str, float] | None = None  # the scores of the best validation so far, as `selection` compares them
     best_step: int = 0
     waited: int = 0  # validations since
+    moved: list[float] | None = None  # where the schedule was spread anew by the clock, as `Pace` has it
+    measured: list[float] | None = None  # with a budget, seconds of a step and of a validation, as `Deadline` has them
 
 
 def save_state(
@@ -69,10 +71,11 @@ def save_state(
             do="make room, then give the same command again: it goes on from the checkpoint before",
         ) from error
     newer = 0
-    for path in checkpoints(folder):
-        if newer >= (keep if planned(step_of(path)) else 1):
+    for number, path in enumerate(checkpoints(folder)):
+        expected = planned(step_of(path))
+        if newer >= keep if expected else newer >= 1 or number >= keep:
             shutil.rmtree(path, ignore_errors=True)
-        newer += planned(step_of(path))
+        newer += expected
     return final
 
 

@@ -40,10 +40,11 @@ class Update:
         self.average = Average(model, how.decay) if how.average == "moving" else None
         self.weights = [weight for weight in model.parameters() if weight.requires_grad]
         self.trouble = Trouble(0, 0)
+        self.place: Callable[[int], float] = float  # which step of the schedule a step is
 
     def __call__(self, fed: Fed, step: int) -> Tensor:
         """The loss before the update."""
-        self.gradients.weight.fill_(consistency_at(step, self.how))
+        self.gradients.weight.fill_(consistency_at(self.place(step), self.how))
         mine = part_of(fed, self.workers.rank, self.workers.count) if self.workers.count > 1 else fed
         loss = self.gradients(mine, fed.words)
         if self.workers.count > 1:  # who had no rows must still add up as many numbers as the others
@@ -58,7 +59,7 @@ class Update:
         self.trouble = Trouble(0, self.trouble.total)
         if self.how.clip:
             nn.utils.clip_grads_with_norm_(self.weights, self.how.clip, norm)
-        set_rate(self.optimizer, rate_at(step, self.how))
+        set_rate(self.optimizer, rate_at(self.place(step), self.how))
         self.optimizer.step()
         if self.average is not None:
             self.average.update(self.average.share(step))
@@ -95,9 +96,9 @@ class Replayed(Update):
             self.gradients.split(fed, error)
         if self.gradients.parts > 1:
             return super().__call__(fed, step)
-        set_rate(self.optimizer, rate_at(step, self.how))
+        set_rate(self.optimizer, rate_at(self.place(step), self.how))
         self.gradients.words.fill_(1.0 / max(fed.words, 1))
-        self.gradients.weight.fill_(consistency_at(step, self.how))
+        self.gradients.weight.fill_(consistency_at(self.place(step), self.how))
         if self.average is not None:
             self.taken.fill_(self.average.share(step))
         return self.recordings[shape](fed.batch)

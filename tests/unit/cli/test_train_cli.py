@@ -7,7 +7,7 @@ import math
 import subprocess
 import sys
 import tomllib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from regard.cli.train import train
 from regard.cli.verb import Verb
 from regard.errors import InputError
 from regard.models import DecoderConfig, TransformerConfig, build, save_model
-from regard.training.events import Note, Sample, Started, Validated
+from regard.training.events import Note, Planned, Sample, Started, Validated
 
 RECIPE = 'name = "x"\n\n[training]\nsteps = 10\n'
 
@@ -75,15 +75,15 @@ def test_every_option_reaches_training(core: Core, tmp_path: Path) -> None:
     result = run(
         "a.en", "a.fr", "--out", str(tmp_path), "--data", "d", "--set", "training.steps=5", "--set", "name=x",
         "--task", "translate", "--strict", "--device", "cpu", "--seed", "3", "--threads", "2", "--encoding", "cp1252",
-        "--columns", "2,name", "--start", "m",
+        "--columns", "2,name", "--start", "m", "--minutes", "2.5",
     )  # fmt: skip
     assert result.exit_code == 0, result.output
     listener = core.asked.pop("listener")
     assert callable(listener)
     assert core.asked == {
         "what": ["a.en", "a.fr"], "out": tmp_path, "data": Path("d"), "settings": ["training.steps=5", "name=x"],
-        "task": "translate", "strict": True, "device": "cpu", "seed": 3, "threads": 2, "tensorboard": False,
-        "columns": [2, "name"], "encoding": "cp1252", "start": "m",
+        "task": "translate", "strict": True, "device": "cpu", "minutes": 2.5, "seed": 3, "threads": 2,
+        "tensorboard": False, "columns": [2, "name"], "encoding": "cp1252", "start": "m",
     }  # fmt: skip
 
 
@@ -92,7 +92,7 @@ def test_what_is_left_out_is_as_training_has_it(core: Core, tmp_path: Path) -> N
     core.asked.pop("listener")
     assert core.asked == {
         "what": "multi30k-en-fr", "out": tmp_path, "data": None, "settings": [], "task": None, "strict": False,
-        "device": "auto", "seed": None, "threads": None, "tensorboard": False,
+        "device": "auto", "minutes": None, "seed": None, "threads": None, "tensorboard": False,
         "columns": None, "encoding": None, "start": None,
     }  # fmt: skip
 
@@ -176,6 +176,36 @@ def test_a_dry_run_prints_a_recipe_with_remarks(core: Core, tmp_path: Path) -> N
     assert result.stdout.endswith("# 4,321 parameters\n# would read a.tsv,\n# 29,000 rows\n")
     found = json.loads(run("x.tsv", "--out", str(tmp_path), "--dry-run", "--json").stdout)
     assert (found["parameters"], found["recipe"], found["notes"]) == (4321, RECIPE, ["would read a.tsv,\n29,000 rows"])
+
+
+LONG = Planned(None, 4000.0, "128 dims, 4 + 4 layers", 8000, 0.5, 1500.0, 1000, 800)
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        (["x.tsv", "--out", "m"], "regard train x.tsv --out m-10min --minutes 10"),
+        (["--out=m", "x y.tsv", "--seed", "3"], "regard train --out=m-10min 'x y.tsv' --seed 3 --minutes 10"),
+    ],
+)
+def test_who_did_not_know_how_long_it_takes_is_told_what_to_type(
+    typed: list[str], offered: str, core: Core, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["regard", "train", *typed])
+    core.events = [LONG]
+    said = run(*typed).stderr
+    assert "expected: 1:06:40 for 8,000 steps of 1,500 tokens at 0.5 s each, as measured here" in said
+    assert f"what ten minutes can do: {offered}\n" in said
+    core.events = [replace(LONG, seconds=500.0)]
+    assert "ten minutes" not in run(*typed).stderr
+
+
+def test_a_plan_for_a_budget(core: Core, monkeypatch: pytest.MonkeyPatch) -> None:
+    core.events = [replace(LONG, minutes=10.0, steps=3400, step_seconds=0.15, warmup=340, validate_every=425)]
+    said = run("x.tsv", "--out", "m", "--minutes", "10").stderr
+    assert "plan for 10 minutes: 128 dims, 4 + 4 layers; 3,400 steps of 1,500 tokens at 0.15 s each" in said
+    assert "warm-up 340; a validation every 1:04" in said
+    assert "what ten minutes can do" not in said
 
 
 def test_without_arguments_the_recipes_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from regard.tasks import load
 from regard.training import train
 from regard.training.evaluate import evaluate, read_data
 from regard.training.reading import Reading
-from regard.training.run import resolve
+from regard.training.resolving import Request, resolve
 from tests.training_cases import TINY, Heard, numbers, settings, write_rows
 
 HOW: dict[str, Any] = {"settings": settings(TINY, {"training.steps": 2}), "device": "cpu", "threads": 1}
@@ -53,7 +53,7 @@ def test_another_encoding_and_other_columns_are_part_of_the_recipe(place: Path, 
 
 def test_a_recipe_is_told_too_but_what_it_says_itself_comes_first(place: Path) -> None:
     reading = Reading((1, 0), "cp1252")
-    recipe = resolve(str(place / "mine.toml"), place, [], None, None, reading)
+    recipe = resolve(Request(str(place / "mine.toml"), place, reading=reading))
     own = {"file": "three.tsv", "columns": [1, 0], "encoding": "cp1252"}
     assert (recipe.data.train, recipe.data.test) == ([own], {"own": own})
     said = {"data": {"train": [{"file": "a.tsv", "columns": [4, 5]}, "b.tsv", ["c.en", "c.fr"], "grammar:train"]}}
@@ -63,7 +63,7 @@ def test_a_recipe_is_told_too_but_what_it_says_itself_comes_first(place: Path) -
     with pytest.raises(InputError, match="trains on none"):
         Reading((0, 2)).of_recipe({"data": {"train": [["c.en", "c.fr"]]}})
     with pytest.raises(InputError, match="columns are for a single file"):
-        resolve(["three.tsv", "latin.tsv"], place, [], "translate", None, Reading((0, 1), "utf-16"))
+        resolve(Request(["three.tsv", "latin.tsv"], place, [], "translate", Reading((0, 1), "utf-16")))
     with pytest.raises(InputError, match="no encoding"):
         Reading(encoding="latin-111")
 

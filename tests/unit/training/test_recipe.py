@@ -22,7 +22,7 @@ from regard.training.recipe import (
     to_toml,
     with_settings,
 )
-from regard.training.run import resolve
+from regard.training.resolving import Request, resolve
 
 LEAST: dict[str, Any] = {"data": {"train": "text.tsv"}}
 
@@ -129,13 +129,13 @@ def test_a_recipe_with_a_date_is_refused_as_such(tmp_path: Path) -> None:
     file = tmp_path / "dated.toml"
     file.write_text('name = 2024-01-01\n[data]\ntrain = "x.tsv"\n')
     with pytest.raises(InputError, match="name is not right"):
-        resolve(str(file), tmp_path, ["training.steps=3"], None, None)
+        resolve(Request(str(file), tmp_path, ["training.steps=3"]))
 
 
 def test_the_seed_and_the_task_are_settings_too(tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
     file.write_text('[data]\ntrain = "x.tsv"\n[training]\nsteps = 3\n')
-    recipe = resolve(str(file), tmp_path, [], "classify", 7)
+    recipe = resolve(Request(str(file), tmp_path, ["training.seed=7"], "classify"))
     assert (recipe.task, recipe.training.seed, recipe.training.steps) == ("classify", 7, 3)
 
 
@@ -153,7 +153,7 @@ def test_a_recipe_that_cannot_be_read_is_told(tmp_path: Path) -> None:
 def test_a_name_much_like_a_recipe_is_answered_with_it(tmp_path: Path) -> None:
     known = names()[0]
     with pytest.raises(UnknownNameError, match="there is no recipe") as error:
-        resolve(known[:-1] + "x", tmp_path, [], None, None)
+        resolve(Request(known[:-1] + "x", tmp_path))
     assert "did you mean" in error.value.do
 
 
@@ -174,7 +174,8 @@ def of(part: type, name: str) -> st.SearchStrategy[Any]:
     """Values that a setting may have."""
     field = part.model_fields[name]  # type: ignore[attr-defined]
     if choices := get_args(field.annotation):
-        return st.just((0.5, 0.25)) if name == "betas" else st.sampled_from(choices)
+        several = {"betas": (0.5, 0.25), "minutes": 2.5}
+        return st.just(several[name]) if name in several else st.sampled_from(choices)
     limits = {type(one).__name__: one for one in field.metadata}
     low = limits["Ge"].ge if "Ge" in limits else limits["Gt"].gt if "Gt" in limits else 0
     high = limits["Lt"].lt if "Lt" in limits else low + 1000

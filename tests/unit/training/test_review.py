@@ -14,7 +14,7 @@ from regard.models import EncoderConfig, build, save_model
 from regard.training import train
 from regard.training.events import Event, Preparing, Started
 from regard.training.recipe import with_settings
-from regard.training.run import resolve
+from regard.training.resolving import Request, resolve
 from tests.training_cases import CHANCE, TINY, Heard, Stop, go, numbers, same, settings, write_rows
 
 
@@ -71,7 +71,7 @@ def test_a_glob_needs_no_suffix(tmp_path: Path) -> None:
     rows = numbers(80)
     write_rows(tmp_path / "part-a", rows[:40])
     write_rows(tmp_path / "part-b", rows[40:])
-    assert resolve("part-*", tmp_path, [], None, None).task == "translate"
+    assert resolve(Request("part-*", tmp_path)).task == "translate"
 
 
 @pytest.mark.parametrize("name", ["sources.npy", "valid.jsonl", "texts.jsonl", "source.u16", "source.starts.npy"])

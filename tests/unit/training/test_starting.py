@@ -15,7 +15,7 @@ from regard.models import load_model
 from regard.tasks import load
 from regard.training import train
 from regard.training.evaluate import evaluate, read_data
-from regard.training.run import resolve
+from regard.training.resolving import Request, resolve
 from regard.training.starting import Start, read_start
 from tests.training_cases import TINY, Heard, go, numbers, settings, write_rows
 
@@ -72,7 +72,7 @@ def test_it_learns_the_new_text(place: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("model", "task"), [("gpt2", "generate"), ("bert", "mask")])
 def test_the_family_decides_what_lines_are_for(place: Path, model: str, task: str, tmp_path: Path) -> None:
-    recipe = resolve(str(place / "lines.txt"), Path(), [], None, None, start=str(place / model))
+    recipe = resolve(Request(str(place / "lines.txt"), Path(), [f"start={place / model}"]))
     found = read_start(str(place / model))
     assert (recipe.task, recipe.model, recipe.tokenizer.vocabulary) == (task, {}, found.vocabulary)
     assert found.positions is not None
@@ -82,12 +82,12 @@ def test_the_family_decides_what_lines_are_for(place: Path, model: str, task: st
 
 
 def test_a_recipe_keeps_its_steps_and_loses_its_sizes(place: Path) -> None:
-    recipe = resolve("grammar-tiny", Path(), [], None, None, start=str(place / "model"))
-    fresh = resolve("grammar-tiny", Path(), [], None, None)
+    recipe = resolve(Request("grammar-tiny", Path(), [f"start={place / 'model'}"]))
+    fresh = resolve(Request("grammar-tiny", Path()))
     assert recipe.training.steps == fresh.training.steps
     assert recipe.training.rate == 3e-4 < fresh.training.rate
     assert set(recipe.model) <= {"dropout", "attention_dropout", "feedforward_dropout"}
-    faster = resolve("grammar-tiny", Path(), ["training.rate=0.01"], None, None, start=str(place / "model"))
+    faster = resolve(Request("grammar-tiny", Path(), ["training.rate=0.01", f"start={place / 'model'}"]))
     assert faster.training.rate == 0.01
 
 
@@ -119,6 +119,7 @@ def test_a_start_that_is_not_there_is_refused(place: Path, tmp_path: Path) -> No
 
 
 def test_settings_and_the_option_mean_the_same(place: Path) -> None:
-    by_option = resolve(str(place / "new.tsv"), Path(), [], None, None, start=str(place / "model"))
-    by_setting = resolve(str(place / "new.tsv"), Path(), [f"start={place / 'model'}"], None, None)
+    how = {"dry_run": True, **CPU}
+    by_option = train(place / "new.tsv", place / "out", start=place / "model", **how).recipe
+    by_setting = train(place / "new.tsv", place / "out", settings=[f"start={place / 'model'}"], **how).recipe
     assert by_option == by_setting
