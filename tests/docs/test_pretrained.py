@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from regard.cli import app
 from regard.interop.folders import shipped
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -23,6 +26,16 @@ def rows(text: str) -> dict[str, list[float]]:
         name, *cells = [cell.strip() for cell in line.split(" | ")]
         found[name] = [float(number) for cell in cells for number in re.findall(r"-?\d+\.\d+", cell)]
     return found
+
+
+def test_the_readme_shows_what_the_head_looks_at() -> None:
+    command, shown = re.findall(
+        r"^    (regard look grammar .*)$\n\n```text\n(.*?)```", README, re.MULTILINE | re.DOTALL
+    )[0]
+    found = CliRunner().invoke(app, shlex.split(command)[1:])
+    assert found.exit_code == 0, found.output
+    printed = [line.rstrip() for line in found.stdout.splitlines()]
+    assert [line for line in shown.splitlines() if line not in printed] == []
 
 
 def test_the_card_has_the_scores_that_were_measured() -> None:

@@ -41,7 +41,7 @@ def test_a_model_is_fine_tuned_with_its_own_tokenizer_sizes_and_rate(place: Path
     train(place / "new.tsv", out, start=start, settings=SHORT, listener=heard, **CPU)
     size, count = read_start(str(start)).vocabulary, read_start(str(start)).parameters
     assert heard.notes.split("\n")[0] == (
-        f"starts from {start} ({count:,} parameters), its tokenizer ({size} tokens), rate 0.0003, 50 steps of warm-up"
+        f"starts from {start} ({count:,} parameters), its tokenizer ({size} tokens), rate 0.0003, 0 steps of warm-up"
     )
     assert (out / "tokenizer.json").read_bytes() == (start / "tokenizer.json").read_bytes()
     assert load_model(out).config == load_model(start).config
