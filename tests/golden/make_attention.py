@@ -15,6 +15,7 @@ from tests import oracle
 from tests.attention_cases import TENSORS, Case, coin, make, normal, numpy
 
 FILE = Path(__file__).with_name("attention.json")
+DIGITS = 12  # that are stored of each number
 STATISTICS = ("lse", "entropy", "top_weight", "top_key", "distance", "self_weight", "first_weight")
 SIZES: dict[str, Any] = {"batch": (), "queries": 3, "keys": 4, "dim": 2, "value_dim": 2}
 
@@ -32,7 +33,7 @@ def readable(array: np.ndarray) -> Any:
     """Rounded where nobody will miss it; -inf, which JSON does not know, as a string."""
     if array.dtype != float:
         return array.tolist()
-    rounded = [float(f"{number:.12g}") for number in array.ravel()]
+    rounded = [float(f"{number:.{DIGITS}g}") for number in array.ravel()]
     strings = [number if np.isfinite(number) else str(number) for number in rounded]
     return np.array(strings, dtype=object).reshape(array.shape).tolist()
 
