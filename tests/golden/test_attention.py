@@ -27,10 +27,10 @@ def arguments(stored: dict[str, Any]) -> dict[str, Any]:
 
 
 def close(found: Tensor, values: Any, what: str) -> None:
-    """In float64, to a thousand of its epsilons: sums here have a few dozen terms, of scores up to a few dozen."""
-    bound = sums_apart(1000, 1.0, torch.float64)
+    """Stored are twelve digits, so half a unit of the last; and sums of a few dozen terms, in float64, are rounded."""
+    rounding = sums_apart(100, 1.0, torch.float64)
     torch.testing.assert_close(
-        found.double(), tensor(values), atol=bound, rtol=bound, msg=lambda text: f"{what}: {text}"
+        found.double(), tensor(values), atol=rounding, rtol=5e-12 + rounding, msg=lambda text: f"{what}: {text}"
     )
 
 

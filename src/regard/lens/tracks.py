@@ -128,6 +128,7 @@ def still_there(last: Part, part: Part) -> bool:
 
 
 def alike(one: Tensor, other: Tensor) -> bool:
+    """Are they one everywhere, but for rounding?"""
     return torch.equal(one, other) or bool(same(one, other).all())
 
 
