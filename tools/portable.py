@@ -36,7 +36,8 @@ class Configuration:
         """That of a process, without what this one was told."""
         kept = {name: value for name, value in os.environ.items() if name not in CHOICES}
         threads = self.settings.get("REGARD_TEST_THREADS", "1")
-        return {**kept, "OMP_NUM_THREADS": threads, **self.settings}
+        patient = {"OMP_WAIT_POLICY": "PASSIVE"}  # threads beyond the cores must not wait in circles
+        return {**kept, **patient, "OMP_NUM_THREADS": threads, **self.settings}
 
 
 CONFIGURATIONS = (

@@ -27,10 +27,14 @@ def arguments(stored: dict[str, Any]) -> dict[str, Any]:
 
 
 def close(found: Tensor, values: Any, what: str) -> None:
-    """To the digits stored, of which half a unit of the last is missing; sums of a few dozen terms round far less."""
-    bound = 0.5 * 10.0 ** (1 - DIGITS) + sums_apart(1000, 1.0, torch.float64)
+    """Stored are `DIGITS`, so half a unit of the last; and sums of a few dozen terms, in float64, are rounded."""
+    rounding = sums_apart(100, 1.0, torch.float64)
     torch.testing.assert_close(
-        found.double(), tensor(values), atol=bound, rtol=bound, msg=lambda text: f"{what}: {text}"
+        found.double(),
+        tensor(values),
+        atol=rounding,
+        rtol=0.5 * 10.0 ** (1 - DIGITS) + rounding,
+        msg=lambda text: f"{what}: {text}",
     )
 
 

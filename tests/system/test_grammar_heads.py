@@ -26,6 +26,7 @@ RUNNER = CliRunner()
 MODEL = "grammar"
 FLIPPED = 2  # of a hundred sentences, and points of BLEU with them
 CHANCE = 50  # il or elle, of a hundred, by the toss of a coin
+SEARCHED, SHOWN = 400, 600  # sentences; a good third of them asks for il or elle
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +46,7 @@ def test_it_has_learned_the_language(translator: regard.Translator) -> None:
 @pytest.fixture(scope="module")
 def ablation(translator: regard.Translator) -> Ablation:
     """Searched on sentences of the validation set, shown on others of the test set."""
-    return ablate_pronouns(translator, sentences("valid", 800), sentences("test", 1000))
+    return ablate_pronouns(translator, sentences("valid", SEARCHED), sentences("test", SHOWN))
 
 
 def test_some_heads_let_it_say_il_or_elle_and_no_others(ablation: Ablation) -> None:
@@ -64,8 +65,8 @@ def test_some_heads_let_it_say_il_or_elle_and_no_others(ablation: Ablation) -> N
 def test_the_heads_were_found_on_other_sentences(ablation: Ablation) -> None:
     assert ablation.heads == ablation.shown[1].heads
     assert ablation.heads in [line.heads for line in ablation.found]
-    seen = {one.source for one in sentences("valid", 800)}
-    assert not seen & {one.source for one in sentences("test", 1000)}
+    seen = {one.source for one in sentences("valid", SEARCHED)}
+    assert not seen & {one.source for one in sentences("test", SHOWN)}
     assert all(len(line.heads) == len(ablation.heads) for line in ablation.shown[1:])
 
 

@@ -13,6 +13,7 @@ from regard.lens.parts import Part
 from regard.lens.terms import Terms
 
 CLOSE = 1e-2  # computed again, a query may round otherwise
+TERMS = 1 << 10  # of the sums that keys are: so many epsilons may two orders of one sum lie apart
 
 
 @dataclass
@@ -111,8 +112,7 @@ def first_written(last: Part, part: Part) -> int:
 
 def unlike(one: Tensor, other: Tensor) -> Tensor:
     """The places along the keys where two caches differ."""
-    same = (one == other) | (one.isnan() & other.isnan())
-    return (~same).transpose(2, 3).flatten(0, 2).any(0).nonzero()[:, 0]
+    return (~same(one, other)).transpose(2, 3).flatten(0, 2).any(0).nonzero()[:, 0]
 
 
 def still_there(last: Part, part: Part) -> bool:
@@ -128,8 +128,19 @@ def still_there(last: Part, part: Part) -> bool:
 
 
 def alike(one: Tensor, other: Tensor) -> bool:
-    """The same numbers, also where they are none."""
-    return torch.equal(one, other) or bool(((one == other) | (one.isnan() & other.isnan())).all())
+    """Are they one everywhere, but for rounding?"""
+    return torch.equal(one, other) or bool(same(one, other).all())
+
+
+def same(one: Tensor, other: Tensor) -> Tensor:
+    """Cell by cell: no number in both, or nearly one: keys may have been computed again, or for another beam.
+
+    A product of another shape adds its terms in another order, on some processors, and rounds otherwise.
+    """
+    wide = torch.promote_types(one.dtype, torch.float32)
+    rounding = 4 * torch.finfo(one.dtype).eps + TERMS * torch.finfo(wide).eps
+    size = one.nan_to_num(0.0, 0.0, 0.0).abs().max() if one.numel() else 0.0
+    return (one == other) | ((one - other).abs() <= rounding * size) | (one.isnan() & other.isnan())
 
 
 def forget(last: Part, part: Part) -> None:

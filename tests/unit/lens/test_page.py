@@ -27,7 +27,7 @@ from tests.page_cases import Elements, Read, named, noise
 from tests.unit.lens.test_recording import OPTIONS, Made, apart, inputs, record
 
 HALF_A_LEVEL = 0.5 / 255
-HALF_A_PART = HALF_A_LEVEL / (1 << 16) * (1 + 1e-9)  # and what the float64 that it is told in rounds
+A_PART = 1 / 255 / (1 << 16)  # the strongest are told to half of one; to a whole one where a level is full
 HOSTILE = ["</script><b>x", "<!--", "שלום", "\n", "", "\u202e", "&amp;\"'", "x" * 300, "\ud800", "🙂", "\\u003c"]
 
 
@@ -58,7 +58,7 @@ def test_every_weight_is_there_as_a_byte_and_the_strongest_exactly(name: str, ba
     truth, bound = weights(call, "made.0.self", batch), apart(given, options)
     assert bound < 0.1 * HALF_A_LEVEL
     assert (levels / 255 - truth).abs().max() <= HALF_A_LEVEL + bound
-    bound += HALF_A_PART
+    bound += A_PART
     for head, rows in enumerate(exact):
         for row, found in enumerate(rows):
             assert len(found) == 5
@@ -67,7 +67,7 @@ def test_every_weight_is_there_as_a_byte_and_the_strongest_exactly(name: str, ba
             assert all(truth[head, row, column].item() == pytest.approx(w, abs=bound) for column, w in found.items())
 
 
-def test_what_is_exact_is_so_to_half_a_part_of_a_level() -> None:
+def test_what_is_exact_is_so_to_a_part_of_a_level() -> None:
     """Of the very numbers that the page was made from, so that nothing but the 16 bits is left to differ."""
     call = record(Made(**OPTIONS["plain"]), inputs()).last
     ((levels, exact),) = Read(payload(call)).maps
@@ -75,7 +75,7 @@ def test_what_is_exact_is_so_to_half_a_part_of_a_level() -> None:
     assert torch.equal(levels, (255 * truth).round().to(torch.uint8))
     for head, row in itertools.product(range(len(exact)), range(len(exact[0]))):
         for column, found in exact[head][row].items():
-            assert found == pytest.approx(truth[head, row, column].item(), abs=HALF_A_PART)
+            assert found == pytest.approx(truth[head, row, column].item(), abs=A_PART)
 
 
 def test_all_sites_of_two_texts(seen: Recording) -> None:

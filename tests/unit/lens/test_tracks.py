@@ -11,8 +11,23 @@ from torch import Tensor
 from regard.errors import InputError
 from regard.lens.bands import find_band
 from regard.lens.capture import Recorder
+from regard.lens.tracks import alike, unlike
 from tests.unit.lens.test_recording import draw
-from tests.unit.lens.test_recording_steps import FIRST, KEY, ORDERS, PADDED, QUERY, VALUE, B, H, N, same, stepped, tell
+from tests.unit.lens.test_recording_steps import (
+    FIRST,
+    KEY,
+    ORDERS,
+    PADDED,
+    QUERY,
+    VALUE,
+    B,
+    H,
+    N,
+    same,
+    slices,
+    stepped,
+    tell,
+)
 
 ROOM = N + 3  # keys that a cache of fixed size has, some never written
 TRIANGLE = torch.ones(N, ROOM, dtype=torch.bool).tril()
@@ -101,6 +116,34 @@ def test_keys_that_are_not_what_they_were(change: str) -> None:
 
     with pytest.raises(InputError, match="do not go on from each other"):
         stepped("as it came", step)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+@pytest.mark.parametrize("grown", [True, False], ids=["a cache", "another text"])
+def test_keys_that_were_computed_again_may_round_otherwise(grown: bool, dtype: torch.dtype) -> None:
+    """A unit or two of the last digit, as on a processor that adds a product of another shape in another order."""
+    spread = 1 + torch.finfo(dtype).eps * torch.arange(-1, 2, dtype=torch.float64)
+    query, key, value = (part.to(dtype) for part in (QUERY, KEY, VALUE))
+
+    def step(recorder: Recorder, rows: slice, batch: Tensor) -> None:
+        end = rows.stop if grown else N
+        rounded = (key[:, :, :end] * spread[rows.start % 3]).to(dtype)
+        tell(recorder, query[:, :, rows], rounded, value[:, :, :end], **({"causal": True} if grown else {}))
+
+    seen = stepped("as it came", step)
+    assert seen.weights("here", 0).shape == (N, N)
+    assert len(seen.recorder.entries[0].tracks["here"].parts) == len(slices())
+    assert seen.badge.true, str(seen.badge)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16, torch.bfloat16], ids=str)
+def test_keys_a_few_units_apart_are_one_and_a_tenth_apart_are_others(dtype: torch.dtype) -> None:
+    one = draw(2, 3, 4, 5).to(dtype)
+    other = one.clone()
+    other[1, 2, 3, 4] += 0.1 * one.abs().max()
+    assert alike(one, one * (1 + 2 * torch.finfo(dtype).eps))
+    assert not alike(one, other)
+    assert unlike(one, other).tolist() == [3]
 
 
 def test_keys_that_are_no_numbers_are_still_the_same() -> None:
