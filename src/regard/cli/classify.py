@@ -20,7 +20,7 @@ def classify(
     json: bool = typer.Option(False, "--json", help="A JSON object for each text, with every probability."),
     device: str = typer.Option("auto", help="auto, cpu, cuda or mps."),
 ) -> None:
-    """Name the class of each text, with its probability.
+    """Name the class of each text, with its probability. An empty line has none, and stays empty (null with --json).
 
     A model that was trained to fill in masks (such as BERT) fills them in instead: put its mask token, often [MASK],
     for a word.
@@ -41,7 +41,7 @@ def classified(task: Classifier, texts: list[str]) -> Iterator[tuple[dict[str, A
     """What to say of each text, as JSON and as a line."""
     for text, one in zip(texts, task.classify(texts), strict=True):
         found = {"text": text, "label": one.label, "probabilities": one.probabilities}
-        yield found, f"{one.label} {one.probabilities[one.label]:.4f}  {text}"
+        yield found, "" if one.label is None else f"{one.label} {one.probabilities[one.label]:.4f}  {text}"
 
 
 def filled(task: Classifier, texts: list[str], top: int) -> Iterator[tuple[dict[str, Any], str]]:
@@ -49,4 +49,4 @@ def filled(task: Classifier, texts: list[str], top: int) -> Iterator[tuple[dict[
     for text, masks in zip(texts, task.fill(texts, top), strict=True):
         found = {"text": text, "masks": [[one._asdict() for one in words] for words in masks]}
         words = " | ".join(", ".join(f"{one.token} {one.probability:.4f}" for one in best) for best in masks)
-        yield found, f"{words}  {text}"
+        yield found, f"{words}  {text}" if masks else ""

@@ -101,9 +101,11 @@ def words(text: str) -> list[str]:
 def translated(search: Plain, lines: Iterator[str]) -> Iterator[tuple[str, list[Translation], Links]]:
     """Each line with its translations; an error counts lines from the first of all, not of the batch."""
     from regard.tasks.long_texts import TooLongError
+    from regard.tasks.shared import check_lengths
 
     before = 0
     while some := list(islice(lines, AHEAD * search.task.batch)):
+        check_lengths(some, what="line", first=before + 1)
         try:
             for source, (best, links) in zip(some, search(some), strict=True):
                 yield source, best, links

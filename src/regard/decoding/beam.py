@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,6 +14,8 @@ from regard.errors import InputError, UnknownNameError
 
 NEVER = float("-inf")
 PENALTIES = ("paper", "power")
+LARGEST = 5.0  # alpha: beyond, length alone would decide, and its power leaves what float32 can hold
+WIDEST = 256  # beams, each of which is a text to follow
 STOPS = ("proven", "likely", "full")
 
 
@@ -34,10 +35,16 @@ class Beams:
 
     def __post_init__(self) -> None:
         """Refuse what is no beam search."""
-        if not math.isfinite(self.alpha):
-            raise InputError("alpha must be a finite number", found=f"{self.alpha}", do="0.6 is the paper's")
-        if not isinstance(self.width, int) or self.width < 1:
-            raise InputError("a beam search needs at least one beam", found=f"{self.width!r}", do="4 is usual")
+        if not abs(self.alpha) <= LARGEST:  # also of what is not a number
+            raise InputError(
+                f"alpha must lie between -{LARGEST:g} and {LARGEST:g}", found=f"{self.alpha:g}", do="0.6 is the paper's"
+            )
+        if not isinstance(self.width, int) or not 1 <= self.width <= WIDEST:
+            raise InputError(
+                f"a beam search has between 1 and {WIDEST} beams",
+                found=f"{self.width:,}" if isinstance(self.width, int) else f"{self.width!r}",
+                do="4 is usual; more than 10 seldom help",
+            )
         for name, known in (("penalty", PENALTIES), ("stop", STOPS)):
             if getattr(self, name) not in known:
                 raise UnknownNameError(name, str(getattr(self, name)), known)

@@ -12,7 +12,7 @@ from torch import Tensor
 from regard.interop.links import Link, give, layer, ours_of, take
 from regard.interop.settings import Foreign, Settings, demand
 from regard.models import Encoder, EncoderConfig
-from regard.models.checkpoint import fill
+from regard.models.checkpoint import check_room, fill
 
 DEFAULTS: dict[str, Any] = {
     "vocab_size": 30522, "hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12,
@@ -44,6 +44,7 @@ def read_bert(config: dict[str, Any], tensors: dict[str, Tensor], folder: Path) 
         )
     theirs = {new_name(name): tensor for name, tensor in tensors.items()}
     ours = our_config(settings, head, pooled=head == "class" or POOLER in theirs)
+    check_room(ours)
     return fill(Encoder(ours), take(links(ours), theirs, folder), folder)
 
 

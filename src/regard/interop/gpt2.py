@@ -11,7 +11,7 @@ from torch import Tensor
 from regard.interop.links import Link, give, layer, ours_of, take
 from regard.interop.settings import Foreign, Settings, demand
 from regard.models import Decoder, DecoderConfig
-from regard.models.checkpoint import fill
+from regard.models.checkpoint import check_room, fill
 
 DEFAULTS: dict[str, Any] = {
     "vocab_size": 50257, "n_positions": 1024, "n_embd": 768, "n_layer": 12, "n_head": 12, "n_inner": None,
@@ -28,6 +28,7 @@ def read_gpt2(config: dict[str, Any], tensors: dict[str, Tensor], folder: Path) 
     settings.refuse(NEUTRAL)
     theirs = {name.removeprefix(PREFIX): tensor for name, tensor in tensors.items()}
     ours = our_config(settings, untied=HEAD in theirs)
+    check_room(ours)
     return fill(Decoder(ours), take(links(ours), theirs, folder), folder)
 
 

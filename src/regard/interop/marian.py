@@ -17,7 +17,7 @@ from regard.errors import InputError
 from regard.interop.links import Link, give, layer, ours_of, take
 from regard.interop.settings import Foreign, Settings, demand
 from regard.models import Transformer, TransformerConfig
-from regard.models.checkpoint import fill
+from regard.models.checkpoint import check_room, fill
 from regard.models.layers import sinusoids
 
 DEFAULTS: dict[str, Any] = {
@@ -56,6 +56,7 @@ def read(settings: Settings, tensors: dict[str, Tensor], folder: Path, *, norm: 
             )
     ours = take(links(config), theirs, folder)
     back = order(config.dim).argsort()
+    check_room(config)
     return fill(Transformer(config), {name: in_order(name, tensor, back) for name, tensor in ours.items()}, folder)
 
 

@@ -17,7 +17,10 @@ from regard.lens.watch import watch
 from regard.models.checkpoint import read_settings
 from regard.tasks import load
 from regard.tasks.loading import device_of
+from regard.tasks.shared import check_lengths
 from regard.text.tokenizer import padded
+
+LONGEST_SEEN = 2_000_000  # characters of a text that is looked at: several times 100,000 tokens
 
 
 def open_subject(name: str | Path, device: str = "auto") -> Subject:
@@ -91,6 +94,7 @@ class Subject:
     def encoded(self, texts: Sequence[str]) -> Rows:
         if not texts or any(not text.strip() for text in texts):
             raise InputError("there is no text to look at", found=f"{list(texts)!r:.60}", do="give at least one word")
+        check_lengths(texts, LONGEST_SEEN)
         rows = self.reader.encode(texts)
         for text, row in zip(texts, rows, strict=True):
             if not row:
@@ -114,6 +118,7 @@ class Subject:
 
     def forced(self, targets: Sequence[str]) -> Rows:
         """The same when it is made to say these."""
+        check_lengths(targets, LONGEST_SEEN)
         rows = self.reader.encode_targets(targets)
         for row in rows:
             check_length("target", len(row) - 1, self.reader.limits[1])

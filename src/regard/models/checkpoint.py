@@ -12,7 +12,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import nn
 
-from regard.errors import FileError, UnknownNameError
+from regard.errors import FileError, InputError, UnknownNameError
 from regard.models.config import Config, DecoderConfig, EncoderConfig, RecurrentConfig, TransformerConfig
 from regard.models.decoder import Decoder
 from regard.models.encoder import Encoder
@@ -31,9 +31,33 @@ FAMILIES: dict[str, tuple[type[Config], type[Any]]] = {
 
 
 def build(config: Config) -> Model:
-    """A model with fresh weights."""
+    """A model with fresh weights, if there is room for it."""
+    check_room(config)
     model: Model = FAMILIES[config.family][1](config)
     return model
+
+
+def check_room(config: Config) -> None:
+    """Refuse a model that is larger than the memory here, before anything is allocated."""
+    if torch.get_default_device().type == "meta":
+        return
+    with torch.device("meta"):
+        count = sum(tensor.numel() for tensor in own_tensors(FAMILIES[config.family][1](config)).values())
+    there = memory_here()
+    if there is not None and 4 * count > there:
+        raise InputError(
+            f"a model of {count:,} parameters does not fit into the memory of this machine",
+            found=f"{4 * count / 1e9:,.1f} GB in float32, where there are {there / 1e9:,.1f} GB",
+            do="choose smaller sizes, or see whether config.json is damaged",
+        )
+
+
+def memory_here() -> int | None:
+    """Bytes of memory, where the system says how many there are."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return None
 
 
 def save_model(model: Model, folder: str | Path) -> None:

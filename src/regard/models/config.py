@@ -11,6 +11,8 @@ ACTIVATIONS = ("relu", "gelu", "gelu_new", "silu", "tanh")
 POSITIONS = ("sinusoidal", "learned", "none")
 NORMS = ("post", "pre")
 HEADS = ("none", "mask", "class")
+DEEPEST = 1_000  # layers
+LARGEST = 1 << 28  # any other size: with it, a matrix still has fewer bytes than 64 bits can count
 
 
 @dataclass(frozen=True)
@@ -240,6 +242,9 @@ def positive(config: Config, name: str) -> None:
     value = getattr(config, name)
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise InputError(f"{name} must be a whole number, at least 1", found=f"{name}={value!r}", do="choose another")
+    most = DEEPEST if name.endswith("layers") else LARGEST
+    if value > most:
+        raise InputError(f"{name} is larger than any model's", found=f"{name}={value:,}", do=f"at most {most:,}")
 
 
 def share(config: Config, name: str) -> None:

@@ -10,17 +10,20 @@ from torch import Tensor
 
 from regard.errors import InputError
 from regard.models import Encoder
-from regard.tasks.shared import encode
+from regard.tasks.shared import check_lengths, encode
 from regard.text.tokenizer import Codec, padded
 
 NO_HEAD = "it gives vectors only: use one that was trained to classify or to fill in masks"
 
 
 class Classification(NamedTuple):
-    """The likeliest label, and the probability of each."""
+    """The likeliest label, and the probability of each. A text without words has no label: None, and no probability."""
 
-    label: str
+    label: str | None
     probabilities: dict[str, float]
+
+
+NOTHING = Classification(None, {})
 
 
 class Filling(NamedTuple):
@@ -45,20 +48,25 @@ class Classifier:
         return self.model.config.head
 
     def classify(self, texts: Sequence[str]) -> list[Classification]:
-        """The label of each text, in order, with the probability of every label."""
+        """The label of each text, in order, with the probability of every label; None for one without words."""
         self.need("class", "classes")
+        check_lengths(texts)
         rows = encode(self.tokenizer, texts, self.model.config.vocabulary)
         labels = self.model.config.labels
-        done: list[Classification] = []
-        for first in range(0, len(rows), self.batch):
-            for probabilities in self.read(rows[first : first + self.batch]).softmax(-1).tolist():
+        done = [NOTHING] * len(rows)
+        worded = [number for number, text in enumerate(texts) if text.strip()]
+        for first in range(0, len(worded), self.batch):
+            numbers = worded[first : first + self.batch]
+            found = self.read([rows[number] for number in numbers]).softmax(-1).tolist()
+            for number, probabilities in zip(numbers, found, strict=True):
                 best = max(range(len(labels)), key=probabilities.__getitem__)
-                done.append(Classification(labels[best], dict(zip(labels, probabilities, strict=True))))
+                done[number] = Classification(labels[best], dict(zip(labels, probabilities, strict=True)))
         return done
 
     def fill(self, texts: Sequence[str], top: int = 5) -> list[list[list[Filling]]]:
-        """For each text, for each mask in it, the `top` likeliest words."""
+        """For each text, for each mask in it, the `top` likeliest words; nothing for a text without words."""
         self.need("mask", "masked words")
+        check_lengths(texts)
         rows = encode(self.tokenizer, texts, self.model.config.vocabulary)
         if not 1 <= top <= self.model.config.vocabulary:
             raise InputError("top must be a number of words", found=f"{top}", do="5 is usual")
@@ -67,7 +75,8 @@ class Classifier:
             raise InputError(
                 f"the tokenizer has no {self.mask}", found=self.tokenizer.kind, do="add a mask token to it"
             )
-        return [self.fill_one(text, ids, mask, top) for text, ids in zip(texts, rows, strict=True)]
+        pairs = zip(texts, rows, strict=True)
+        return [self.fill_one(text, ids, mask, top) if text.strip() else [] for text, ids in pairs]
 
     def fill_one(self, text: str, ids: list[int], mask: int, top: int) -> list[list[Filling]]:
         places = [place for place, number in enumerate(ids) if number == mask]

@@ -11,8 +11,10 @@ from regard.decoding import Beams, Limits, Sampling, beam, greedy, sample, stepp
 from regard.errors import InputError
 from regard.interop.generation import Generation
 from regard.models import Decoder
-from regard.tasks.shared import encode, said
+from regard.tasks.shared import check_lengths, encode, said
 from regard.text.tokenizer import Codec
+
+MOST = 100_000  # tokens that may be asked for
 
 
 class Continuation(NamedTuple):
@@ -63,6 +65,7 @@ class Generator:
 
     def go_on(self, texts: Sequence[str], tokens: int = 40, drawn: Sampling | None = None) -> list[Continuation]:
         """As `generate`, with the ids."""
+        check_lengths(texts)
         rows = encode(self.tokenizer, texts, self.model.config.vocabulary)
         if self.generation is not None:
             self.generation.check(may_draw=True)  # whether to draw is asked here, not in the folder
@@ -100,8 +103,8 @@ class Generator:
         return [said(best[0]) for best in beam(stepper, prompt, limits, how)]
 
     def limits(self, tokens: int, prompt: int) -> Limits:
-        if tokens < 1:
-            raise InputError("tokens must be at least 1", found=f"{tokens}", do="40 is usual")
+        if not 1 <= tokens <= MOST:
+            raise InputError(f"tokens must be between 1 and {MOST:,}", found=f"{tokens:,}", do="40 is usual")
         config, theirs = self.model.config, self.generation
         if config.positions == "learned" and prompt <= config.max_length:
             tokens = min(tokens, config.max_length - prompt + 1)  # the last one is said, and needs no place

@@ -11,6 +11,8 @@ from regard.decoding import Hypothesis
 from regard.errors import InputError, KindError
 from regard.text.tokenizer import Codec
 
+LONGEST_TEXT = 100_000  # characters: some hundreds of pieces to translate, seconds to minutes of work
+
 
 def encode(tokenizer: Codec, texts: Sequence[str], vocabulary: int) -> list[list[int]]:
     """The ids of each text; one that the model does not have is named, before it fails somewhere inside."""
@@ -25,6 +27,17 @@ def encode(tokenizer: Codec, texts: Sequence[str], vocabulary: int) -> list[list
                 do="leave such tokens out of the text, or use the tokenizer that belongs to the model",
             )
     return rows
+
+
+def check_lengths(texts: Sequence[str], most: int = LONGEST_TEXT, *, what: str = "text", first: int = 1) -> None:
+    """Refuse a text that nobody would wait for, before anything is done with it; `first` is the number of the first."""
+    for number, text in enumerate(texts if not isinstance(texts, str) else [texts], first):
+        if isinstance(text, str) and len(text) > most:
+            raise InputError(
+                f"{what} {number} is too long to be read as one",
+                found=f"{len(text):,} characters, where at most {most:,} are read: {text.strip()[:40]!r}...",
+                do="give it in several texts, such as a sentence or a paragraph a line",
+            )
 
 
 def said(one: Hypothesis) -> list[int]:

@@ -13,9 +13,11 @@ from regard.interop.generation import Generation
 from regard.models import Recurrent, Transformer
 from regard.models.config import BlockConfig
 from regard.tasks.long_texts import LONG, TooLongError, split
-from regard.tasks.shared import encode, said
+from regard.tasks.shared import check_lengths, encode, said
 from regard.text.tokenizer import Codec, padded
 
+AT_ONCE = 1024  # beams side by side: with many for each text, fewer texts at a time
+MOST = 4096  # ids of a translation that may be asked for: what is read at once has far fewer
 LONGEST = 256  # ids of a text, read or said, where nothing else is known
 
 
@@ -104,6 +106,7 @@ class Translator:
         """The ids of each text: nothing for one without words, one row for most, several for one that is too long."""
         if long not in LONG:
             raise UnknownNameError("way with long texts", long, LONG)
+        check_lengths(texts)
         vocabulary = self.model.config.source_vocabulary
         found: list[list[list[int]]] = []
         for number, (text, row) in enumerate(zip(texts, encode(self.tokenizer, texts, vocabulary), strict=True), 1):
@@ -122,8 +125,9 @@ class Translator:
         done: dict[int, list[Translation]] = {}
         # Texts of like length side by side: little is spent on padding.
         waiting = sorted(range(len(rows)), key=lambda number: len(rows[number]))
-        for first in range(0, len(waiting), self.batch):
-            numbers = waiting[first : first + self.batch]
+        batch = max(min(self.batch, AT_ONCE // how.width), 1)
+        for first in range(0, len(waiting), batch):
+            numbers = waiting[first : first + batch]
             for number, best in zip(numbers, self.decode([rows[n] for n in numbers], how, limits), strict=True):
                 done[number] = [
                     Translation(self.tokenizer.decode(said(one)), one.score, was_cut(one, limits))
@@ -159,6 +163,10 @@ class Translator:
 
     def limits(self, longest: int | None) -> Limits:
         theirs = self.generation
+        if longest is not None and longest > MOST:
+            raise InputError(
+                f"a translation has at most {MOST:,} tokens", found=f"max_length={longest:,}", do="256 is usual"
+            )
         if theirs is None:
             longest = LONGEST if longest is None else longest
             return Limits(min(longest, self.learned or longest), (self.model.config.end,))

@@ -14,7 +14,7 @@ import torch
 
 from regard.errors import FileError, InputError
 from regard.models import build, save_model
-from regard.models.checkpoint import Model, own_tensors
+from regard.models.checkpoint import Model, check_room, own_tensors
 from regard.tasks.loading import device_of
 from regard.training.boards import Board
 from regard.training.building import config_for, go_on_from, started, started_tokenizer
@@ -180,7 +180,7 @@ class Trainer:
         corpus = self.preparation.fingerprint()
         if not self.folder.run:  # what is wrong with the settings is said before they claim the folder
             selection_for(self.recipe)
-            sketch(self.recipe)
+            check_room(sketch(self.recipe).config)
         alone = self.workers.first and not self.folder.finished
         with locked(self.asked.out, self.tell) if alone else nullcontext():
             return self.work(corpus)
