@@ -138,3 +138,34 @@ def test_a_reader_that_leaves_early_is_no_error() -> None:
         check=False,
     )
     assert "Traceback" not in done.stderr
+
+
+def test_steps_say_how_they_are_computed_and_what_is_made_up(tmp_path: Path) -> None:
+    how = ("steps", "the cat saw the dog", "--scale", "1/8", "--temperature", "2", "--positions", "--query", "the:2")
+    shown = run(*how)
+    assert shown.exit_code == 0, shown.stderr
+    for told in ("are made up", "X + P", "c = 0.125", "T = 2", 'The row of "the (2 of 2)"'):
+        assert told in " ".join(shown.stdout.split())
+    assert shown.stderr == ""
+    told = json.loads(run(*how, "--json").stdout)
+    assert (told["scale"], told["temperature"]) == (0.125, 2.0)
+    assert "nothing was trained" in told["made_up"]
+    file = tmp_path / "sheet.json"
+    file.write_text(json.dumps(told), encoding="utf-8")
+    assert run("check", str(file)).exit_code == 0
+
+
+def test_a_word_that_stands_twice_is_said_to() -> None:
+    result = run("steps", "the cat saw the dog", "--query", "the")
+    assert result.stderr == 'note: "the" stands there 2 times, and this is the first; for the second: --query the:2\n'
+    assert 'The row of "the (1 of 2)"' in result.stdout
+    assert run("steps", "the cat", "--query", "the").stderr == ""
+    assert "choose the:1 to the:2" in run("steps", "the cat saw the dog", "--query", "the:3").stderr
+
+
+@pytest.mark.parametrize("option", [("--d", "4096"), ("--d", "1000000000"), ("--heads", "4", "--d", "256")])
+def test_a_sheet_that_nobody_could_read_is_refused(option: tuple[str, ...]) -> None:
+    result = run("steps", "I love AI", *option)
+    assert result.exit_code == 2
+    assert "at most 100,000 numbers" in result.stderr
+    assert "choose a smaller d" in result.stderr

@@ -314,3 +314,16 @@ def test_report_as_json_has_the_promised_keys() -> None:
 def test_a_malformed_example_gets_a_clear_error(broken: dict[str, Any], message: str) -> None:
     with pytest.raises(regard.RegardError, match=message):
         regard.check(broken)
+
+
+@pytest.mark.parametrize(
+    "how", [{"scale": "none"}, {"scale": "1/3"}, {"temperature": 2}, {"positions": True}, {"positions": [[1, 0]] * 3}]
+)
+def test_what_a_file_says_of_the_computation_is_checked_with(how: dict[str, Any]) -> None:
+    """A sheet of the same settings has no mistake, one of the usual settings has, and a wrong number is still found."""
+    sheet = regard.steps(**LOVE, **how).to_dict()
+    told = [stated(step, [[f"{cell:.4f}" for cell in row] for row in sheet[step]]) for step in STEPS]
+    assert regard.check({**LOVE, **how, "stated": told}).ok
+    assert not regard.check({**LOVE, "stated": told}).ok
+    told[5]["values"][1][2] = "0.9999"
+    assert places(regard.check({**LOVE, **how, "stated": told})) == [("weights", 1, 2)]

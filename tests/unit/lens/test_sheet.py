@@ -13,6 +13,7 @@ import pytest
 import torch
 
 import regard
+from regard.lens.worked import Sheet
 from regard.lens.worked.examples import names
 
 KEYS = ["tokens", "x", "w_q", "w_k", "w_v", "q", "k", "v", "scores", "scaled", "weights", "output"]
@@ -41,7 +42,7 @@ def test_i_love_ai_comes_out_as_worked_by_hand() -> None:
 def test_a_sentence_gets_numbers_that_stay_the_same() -> None:
     once, again = regard.steps("I love AI").to_dict(), regard.steps("I love AI").to_dict()
     assert once == again
-    assert list(once) == KEYS
+    assert list(once) == ["made_up", *KEYS]
     assert regard.steps("I love AI", seed=1).to_dict() != once
 
 
@@ -63,7 +64,7 @@ def test_the_numbers_are_those_of_the_equation() -> None:
 def test_heads_get_an_axis_of_their_own_and_are_joined() -> None:
     sheet = regard.steps("I love AI", heads=2)
     data = sheet.to_dict()
-    assert list(data) == [*KEYS, "w_o", "z"]
+    assert list(data) == ["made_up", *KEYS, "w_o", "z"]
     assert {name: tuple(sheet.values[name].shape) for name in ("q", "scores", "output", "z")} == {
         "q": (2, 3, 2), "scores": (2, 3, 3), "output": (2, 3, 2), "z": (3, 4)
     }  # fmt: skip
@@ -93,10 +94,15 @@ def test_a_sheet_reads_its_own_json(tmp_path: Path) -> None:
         regard.steps("I love AI", d=6, heads=3),
         regard.steps("I love AI"),
         regard.steps(example="hotel-rooms"),
+        regard.steps("I love AI", causal=True, scale="1/3", positions=True, temperature=2),
+        regard.steps("I love AI", scale="none", heads=2),
+        regard.steps(tokens=["a", "b"], q=[[1, 2], [3, 4]], k=[[1, 0], [0, 1]], v=[[1], [2]], d_k=64),
     ):
         path = tmp_path / "numbers.json"
         path.write_text(sheet.to_json(), encoding="utf-8")
-        assert regard.steps(file=path).to_dict() == sheet.to_dict()
+        again = regard.steps(file=path)
+        assert again.to_dict() == sheet.to_dict()
+        assert (again.scale, again.made_up) == (pytest.approx(sheet.scale), sheet.made_up)
 
 
 def test_examples_that_begin_later_show_what_follows() -> None:
@@ -208,6 +214,20 @@ def test_unknown_words_and_rows_are_named() -> None:
         ({"text": "a b", "q": [[1], [2]], "k": [[1, 2], [3, 4]], "v": [[1], [2]]}, "equally wide"),
         ({"text": "a b", "x": [[1, "two"], [1, 2]]}, "must be a number"),
         ({"text": "a b", "width": 3}, "no key 'width'"),
+        ({"text": "a b", "scale": 0}, "scale must be a number greater than 0"),
+        ({"text": "a b", "scale": "sqrt"}, 'scale = "sqrt\\(d\\)" to divide by it'),
+        ({"text": "a b", "scale": "1/0"}, "scale must be a number"),
+        ({"text": "a b", "temperature": -1}, "temperature must be a number greater than 0"),
+        ({"text": "a b", "temperature": True}, "temperature must be a number greater than 0"),
+        ({"text": "a b", "positions": "learned"}, "positions must be sinusoidal"),
+        ({"text": "a b", "positions": [[1, 2]]}, "positions must be as large as x"),
+        ({"text": "a b", "positions": True, "d": 3}, "need an even d"),
+        ({"text": "a", "q": [[1]], "k": [[1]], "v": [[1]], "positions": True}, "positions are added to x"),
+        ({"text": "a b", "d": 4096}, "at most 100,000 numbers"),
+        ({"text": "a b", "d": 10**9}, "at most 100,000 numbers"),
+        ({"text": "word " * 200}, "at most 100,000 numbers"),
+        ({"text": "word " * 60, "d": 16, "heads": 16}, "at most 100,000 numbers"),
+        ({"text": "a", "x": torch.zeros(1, 400), "w_q": torch.zeros(400, 400)}, "at most 100,000 numbers"),
     ],
 )
 def test_bad_input_gets_one_clear_error(arguments: dict[str, Any], message: str) -> None:
@@ -218,3 +238,121 @@ def test_bad_input_gets_one_clear_error(arguments: dict[str, Any], message: str)
 def test_json_has_no_nan() -> None:
     for name in names():
         json.loads(regard.steps(example=name).to_json(), parse_constant=pytest.fail)
+
+
+# Numbers that are made up
+
+
+def test_made_up_numbers_are_called_so_on_every_surface() -> None:
+    sheet = regard.steps("I love AI", heads=2)
+    told = "The numbers of X, W_Q, W_K, W_V and W_O are made up, from the letters of each word and seed 0"
+    assert sheet.made_up.startswith(told)
+    assert "nothing was trained" in sheet.made_up
+    assert sheet.made_up in " ".join(str(sheet).split())
+    assert sheet.made_up == json.loads(sheet.to_json())["made_up"]
+    for page in (sheet.to_html(), sheet._repr_html_()):
+        assert sheet.made_up in page.replace("<sub>", "_").replace("</sub>", "")
+    assert "are made up, from the letters of each word and seed 0" in sheet.to_latex()
+    assert "seed 7" in str(regard.steps("I love AI", seed=7))
+
+
+def test_only_what_is_made_up_is_called_so() -> None:
+    part = regard.steps("a b", x=[[1, 0], [0, 1]], w_q=[[1, 0], [0, 1]], w_k=[[1, 0], [0, 1]])
+    assert part.made_up.startswith("The numbers of W_V are made up, from seed 0: nothing was trained")
+    for given in (regard.steps(example="i-love-ai"), regard.steps("a", q=[[1]], k=[[1]], v=[[1]])):
+        assert given.made_up == ""
+        assert "made up" not in str(given) + given.to_html() + given.to_latex() + given.to_json()
+
+
+# How it is computed
+
+
+def by_hand(sheet: Sheet, scale: float) -> torch.Tensor:
+    x = sheet.values.get("x_p", sheet.values["x"])
+    q, k = x @ sheet.values["w_q"], x @ sheet.values["w_k"]
+    return (q @ k.T * scale).softmax(-1)
+
+
+@pytest.mark.parametrize(
+    ("options", "scale", "says"),
+    [
+        ({}, 0.5, "Divide by √d = √4 = 2"),
+        ({"scale": "sqrt(d)"}, 0.5, "Divide by √d = √4 = 2"),
+        ({"scale": "none"}, 1.0, "Nothing is scaled here"),
+        ({"scale": 0.3}, 0.3, "Multiply by the scale c = 0.3"),
+        ({"scale": "1/8"}, 0.125, "Multiply by the scale c = 0.125"),
+        ({"temperature": 4}, 0.125, "Then divide by the temperature T = 4: the weights become more even"),
+        ({"temperature": 0.5, "scale": "none"}, 2.0, "the weights become sharper"),
+    ],
+)
+def test_scale_and_temperature(options: dict[str, Any], scale: float, says: str) -> None:
+    sheet = regard.steps("I love AI", **options)
+    torch.testing.assert_close(sheet.values["weights"], by_hand(sheet, scale))
+    torch.testing.assert_close(sheet.values["scaled"], sheet.values["scores"] * scale)
+    assert says in " ".join(str(sheet).split())
+    for page in (sheet.to_html(), sheet.to_latex()):
+        assert page.count("{") == page.count("}")
+
+
+def test_the_row_shows_how_each_score_is_scaled() -> None:
+    words = {"x": [[1, 0], [0, 1]], "w_q": [[2, 0], [0, 2]], "w_k": [[1, 0], [0, 1]], "w_v": [[1, 0], [0, 1]]}
+    assert "scaled    a  2 × 0.3 = 0.6" in str(regard.steps("a b", **words, scale=0.3))
+    assert "scaled    a  2 / 1.4142 = 1.4142" in str(regard.steps("a b", **words))
+    assert "scaled    a" not in str(regard.steps("a b", **words, scale="none"))
+
+
+def test_positions_are_added_and_shown() -> None:
+    sheet = regard.steps("the cat the", positions=True)
+    codes = sheet.values["positions"]
+    wanted = [
+        [f(place / 10000 ** (2 * (i // 2) / 4)) for i, f in enumerate((math.sin, math.cos) * 2)] for place in range(3)
+    ]
+    torch.testing.assert_close(codes, torch.tensor(wanted, dtype=torch.float64))
+    torch.testing.assert_close(sheet.values["x_p"], sheet.values["x"] + codes)
+    assert torch.equal(sheet.values["x"][0], sheet.values["x"][2])  # one word, one embedding
+    torch.testing.assert_close(sheet.values["weights"], by_hand(sheet, 0.5))
+    assert not torch.allclose(sheet.values["weights"][0], sheet.values["weights"][2])
+    for shown in (str(sheet), sheet.to_html(), sheet.to_latex()):
+        assert "X + P" in shown
+    own = regard.steps("a b", x=[[1, 0], [0, 1]], positions=[[0, 1], [1, 0]])
+    assert own.to_dict()["x_p"] == [[1, 1], [1, 1]]
+    assert "positions" not in regard.steps("a b", positions=False).values
+
+
+def test_a_file_may_say_how_and_an_option_goes_before_it(tmp_path: Path) -> None:
+    path = tmp_path / "own.toml"
+    path.write_text('tokens = ["a", "b"]\nscale = "none"\ntemperature = 2\npositions = true\n', encoding="utf-8")
+    sheet = regard.steps(file=path)
+    assert (sheet.scale, sheet.temperature) == (0.5, 2.0)
+    assert "x_p" in sheet.values
+    changed = regard.steps(file=path, scale="sqrt(d)", temperature=1, positions=False)
+    assert (changed.scale, changed.temperature) == (0.5, 1.0)
+    assert "x_p" not in changed.values
+    path.write_text('tokens = ["a", "b"]\nscale = 1\nd_k = 2\n', encoding="utf-8")
+    with pytest.raises(regard.RegardError, match="d_k and scale"):
+        regard.steps(file=path)
+
+
+# A word that stands more than once
+
+
+def test_a_word_that_stands_twice() -> None:
+    sheet = regard.steps("the cat saw the dog")
+    assert (sheet.row("the"), sheet.row("the:1"), sheet.row("the:2"), sheet.row("3")) == (0, 0, 3, 3)
+    assert 'The row of "the (2 of 2)"' in sheet_text(sheet, "the:2")
+    assert 'The row of "cat"' in sheet_text(sheet, "cat")
+    for wrong, message in (
+        ("the:3", "choose the:1 to the:2"),
+        ("the:0", "choose the:1"),
+        ("dgo:1", "there is no word"),
+    ):
+        with pytest.raises(regard.RegardError, match=message):
+            sheet.row(wrong)
+    assert regard.steps("a:2 b").row("a:2") == 0  # a word as it stands comes first
+
+
+def sheet_text(sheet: Sheet, query: str) -> str:
+    from regard.lens.draw.plain import as_text
+    from regard.lens.draw.terminal import sheet_view
+
+    return as_text(sheet_view(sheet, query))

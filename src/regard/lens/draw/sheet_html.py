@@ -11,7 +11,7 @@ from importlib.resources import files
 from regard.lens.draw.figures import column_figures
 from regard.lens.draw.terminal import row_lines
 from regard.lens.worked.sheet import Sheet
-from regard.lens.worked.story import Matrix, Step, story, worked_row
+from regard.lens.worked.story import Matrix, Step, scaled_symbol, story, worked_row
 
 STRONGEST = 78  # percent of the tint in the warmest cell: the number on it stays readable
 
@@ -32,11 +32,13 @@ def fragment(sheet: Sheet, query: str | int | None = None) -> str:
     """The same to stand inside another page, such as a notebook; its styles touch nothing else there."""
     style = files("regard.lens.draw").joinpath("sheet.css").read_text(encoding="utf-8")
     about = f'<p class="about">{escape(sheet.about)}</p>' if sheet.about else ""
+    about += f'<p class="made-up">{symbols(sheet.made_up)}</p>' if sheet.made_up else ""
     steps = "\n".join(step_html(step) for step in story(sheet))
     return (
         f'<div class="regard">\n<style>\n{style}</style>\n<header><h1>{escape(sheet.title)}</h1>{about}</header>\n'
         f"{steps}\n{rows_html(sheet, query)}\n"
-        "<footer>softmax(Q·Kᵀ / √d)·V, every number computed in double precision by regard</footer>\n</div>"
+        f"<footer>softmax({scaled_symbol(sheet)})·V, every number computed in double precision by regard</footer>\n"
+        "</div>"
     )
 
 

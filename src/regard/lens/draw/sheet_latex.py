@@ -12,7 +12,11 @@ from regard.lens.worked.story import Matrix, Row, Step, story, worked_row
 
 SYMBOLS = {
     "x": "X", "w_q": "W_Q", "w_k": "W_K", "w_v": "W_V", "q": "Q", "k": "K", "v": "V", "scores": r"QK^{\top}",
-    "scaled": r"\frac{QK^{\top}}{\sqrt{d}}", "masked": "M", "weights": "A", "output": "AV", "w_o": "W_O", "z": "Z",
+    "positions": "P", "x_p": "X + P", "masked": "M", "weights": "A", "output": "AV", "w_o": "W_O", "z": "Z",
+}  # fmt: skip
+SCALED = {
+    "Q·Kᵀ / √d": r"\frac{QK^{\top}}{\sqrt{d}}", "Q·Kᵀ / (√d·T)": r"\frac{QK^{\top}}{\sqrt{d}\,T}", "Q·Kᵀ": r"QK^{\top}",
+    "Q·Kᵀ / T": r"\frac{QK^{\top}}{T}", "c·Q·Kᵀ": r"c\,QK^{\top}", "c·Q·Kᵀ / T": r"\frac{c\,QK^{\top}}{T}",
 }  # fmt: skip
 SPECIAL = {character: "\\" + character for character in "&%$#_{}"} | {
     "\\": r"\textbackslash{}",
@@ -26,6 +30,7 @@ SPECIAL = {character: "\\" + character for character in "&%$#_{}"} | {
 def latex(sheet: Sheet, query: str | int | None = None) -> str:
     """Each step as a paragraph with its matrices, then one row worked out."""
     parts = [f"% {' '.join(sheet.tokens)}: attention in six steps; needs \\usepackage{{amsmath}}"]
+    parts += [rf"\emph{{{prose(sheet.made_up)}}}"] if sheet.made_up else []
     parts += [step_latex(step) for step in story(sheet)]
     rows = [row for head in range(sheet.heads) if (row := worked_row(sheet, query, head)) is not None]
     parts += [row_latex(row, sheet.heads) for row in rows]
@@ -42,7 +47,7 @@ def step_latex(step: Step) -> str:
 
 
 def symbol(matrix: Matrix) -> str:
-    base = SYMBOLS[matrix.name]
+    base = SCALED[matrix.symbol.partition(" (head")[0]] if matrix.name == "scaled" else SYMBOLS[matrix.name]
     if matrix.head is None:
         return base
     whole = base if len(base) == 1 else rf"\left({base}\right)"
@@ -105,7 +110,8 @@ def number(text: str) -> str:
 
 
 def prose(sentence: str) -> str:
-    return re.sub(r"√(\w+)", r"$\\sqrt{\1}$", sentence).replace("−∞", r"$-\infty$")
+    symbols = re.sub(r"W_(\w)", r"$W_\1$", sentence)
+    return re.sub(r"√(\w+)", r"$\\sqrt{\1}$", symbols).replace("−∞", r"$-\infty$")
 
 
 def escape(word: str) -> str:

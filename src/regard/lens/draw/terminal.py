@@ -26,6 +26,8 @@ def sheet_view(sheet: Sheet, query: str | int | None = None) -> RenderableType:
     parts: list[RenderableType] = [Text(sheet.title, style="bold")]
     if sheet.about:
         parts.append(Text(sheet.about, style="dim"))
+    if sheet.made_up:
+        parts.append(Text(sheet.made_up, style="yellow"))
     parts += [step_view(step) for step in story(sheet)]
     rows = [row for head in range(sheet.heads) if (row := worked_row(sheet, query, head)) is not None]
     parts += [row_view(row, sheet.heads) for row in rows]
@@ -88,9 +90,10 @@ def row_lines(row: Row) -> Iterator[str]:
         made = f"{sum_of_products(product.factors)} = " if product.factors else ""
         if not math.isnan(product.score):
             yield f"score of  {product.token:<{wide}}  {made}{figure(product.score)}"
-    if row.divisor and not math.isnan(row.products[0].scaled):
+    by = f"/ {figure(row.divisor)}" if row.divisor else f"× {figure(row.factor)}" if row.factor else ""
+    if by and not math.isnan(row.products[0].scaled):
         for product in row.products:
-            before = f"{figure(product.score)} / {figure(row.divisor)} = " if not math.isnan(product.score) else ""
+            before = f"{figure(product.score)} {by} = " if not math.isnan(product.score) else ""
             yield f"scaled    {product.token:<{wide}}  {before}{figure(product.scaled)}"
     if not math.isnan(row.products[0].scaled):
         yield from softmax_lines(row, wide)

@@ -13,7 +13,8 @@ import torch
 from torch import Tensor
 
 from regard.attention.steps import by_group, project, softmax
-from regard.errors import ShapeError
+from regard.errors import InputError, ShapeError
+from regard.lens.worked.options import position_codes
 from regard.lens.worked.reading import STEPS, Example
 
 PARENTS = {
@@ -43,6 +44,7 @@ class Chain:
         """The chain of an example's own numbers, their sizes checked against each other."""
         given = dict(example.matrices)
         check_sizes(given, len(example.queries), len(example.tokens))
+        given |= placed(example, given)
         queries, keys = len(example.queries), len(example.tokens)
         visible = torch.ones(queries, keys, dtype=torch.bool).tril(keys - queries) if example.causal else None
         return cls(given, queries, keys, scale_of(example), visible)
@@ -82,15 +84,35 @@ class Chain:
         return known
 
 
+def placed(example: Example, given: Values) -> dict[str, Tensor]:
+    """X with the codes of positions added, where there are any: all that follows starts from it."""
+    if example.positions is False:
+        return {}
+    if "x" not in given:
+        raise InputError(
+            "positions are added to x, and there is none", found=", ".join(given), do="give x, or no positions"
+        )
+    codes = position_codes(example.positions, given["x"])
+    assert codes is not None
+    return {"x": given["x"] + codes}
+
+
 def scale_of(example: Example) -> float | None:
-    """1 / sqrt(d_k), with d_k as stated or as the width of the queries."""
-    if example.d_k is not None:
-        return 1.0 / math.sqrt(example.d_k)
+    """What scores are multiplied by: the scale, or 1 / sqrt(d), over the temperature."""
+    d = root_of(example)
+    scale = example.scale if d is None else 1.0 / math.sqrt(d)
+    return None if scale is None else scale / example.temperature
+
+
+def root_of(example: Example) -> float | None:
+    """The d whose root scores are divided by, as stated or as the width of the queries; None where a scale is given."""
+    if example.d_k is not None or example.scale is not None:
+        return example.d_k
     for name, dim in (("q", -1), ("k", -1), ("w_q", -1), ("w_k", -1)):
         if name in example.matrices:
-            return 1.0 / math.sqrt(example.matrices[name].shape[dim])
+            return float(example.matrices[name].shape[dim])
     widths = [max(j for _, j in told.cells) + 1 for told in example.stated if told.step in ("q", "k")]
-    return 1.0 / math.sqrt(max(widths)) if widths else None
+    return float(max(widths)) if widths else None
 
 
 def check_sizes(given: Values, queries: int, keys: int) -> None:

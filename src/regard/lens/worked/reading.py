@@ -19,10 +19,13 @@ import torch
 from torch import Tensor
 
 from regard.errors import FileError, InputError, ShapeError, UnknownNameError
+from regard.lens.worked.options import Positions, read_positions, read_scale, read_temperature
 
 INPUTS = ("x", "w_q", "w_k", "w_v", "w_o")
 STEPS = ("q", "k", "v", "scores", "scaled", "weights", "output")
-KEYS = ("title", "about", "tokens", "queries", *INPUTS, *STEPS, "z", "d_k", "heads", "causal", "stated", "sheet")
+HOW = ("d_k", "scale", "temperature", "positions", "heads", "causal")  # it is computed
+FOLLOWS = ("x_p", "z")  # from the others: a sheet writes them, and they are not read
+KEYS = ("title", "about", "made_up", "tokens", "queries", *INPUTS, *STEPS, *HOW, *FOLLOWS, "stated", "sheet")
 STATED_KEYS = ("step", "row", "column", "values")
 
 
@@ -63,7 +66,11 @@ class Example:
     stated: tuple[Statement, ...] = ()
     title: str = ""
     about: str = ""
+    made_up: str = ""  # what is said of numbers that were made up
     d_k: float | None = None
+    scale: float | None = None  # None: 1 / sqrt(d)
+    temperature: float = 1.0
+    positions: Positions = False
     heads: int = 1
     causal: bool = False
     for_sheet: Mapping[str, Any] = field(default_factory=dict)
@@ -105,6 +112,8 @@ def read_example(data: Mapping[str, Any], name: str) -> Example:
     if not isinstance(stated, list) or not all(isinstance(block, Mapping) for block in stated):
         raise InputError("stated must be a list of blocks", found=f"{stated!r}", do="begin each with [[stated]]")
     blocks = [*as_statements(data), *stated]
+    if data.get("d_k") is not None and data.get("scale") is not None:
+        raise InputError("d_k and scale both say how scores are scaled", found="both of them", do="leave one out")
     return Example(
         name=name,
         tokens=tokens,
@@ -113,7 +122,11 @@ def read_example(data: Mapping[str, Any], name: str) -> Example:
         stated=tuple(statement(block, len(queries), len(tokens)) for block in blocks),
         title=str(data.get("title", "")),
         about=str(data.get("about", "")),
+        made_up=str(data.get("made_up", "")),
         d_k=positive("d_k", data.get("d_k")),
+        scale=read_scale(data.get("scale")),
+        temperature=read_temperature(data.get("temperature")),
+        positions=read_positions(data.get("positions"), matrix),
         heads=count(data.get("heads", 1)),
         causal=yes_or_no("causal", data.get("causal", False)),
         for_sheet=table("sheet", data.get("sheet", {})),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,12 +16,14 @@ from regard.attention import Steps, attend
 from regard.attention.steps import project
 from regard.errors import InputError, ShapeError, UnknownNameError
 from regard.lens.worked import examples
-from regard.lens.worked.chain import Chain, check_sizes, scale_of
+from regard.lens.worked.chain import Chain, check_sizes, placed, root_of, scale_of
+from regard.lens.worked.inventing import check_size, made_up
 from regard.lens.worked.judging import Sayings
-from regard.lens.worked.reading import INPUTS, STEPS, Example, count, read_example, read_file
+from regard.lens.worked.options import position_codes, read_positions, read_scale, read_temperature
+from regard.lens.worked.reading import STEPS, Example, count, matrix, read_example, read_file
 from regard.lens.worked.repairing import explain
 
-ORDER = ("x", "w_q", "w_k", "w_v", *STEPS, "w_o", "z")
+ORDER = ("x", "positions", "x_p", "w_q", "w_k", "w_v", *STEPS, "w_o", "z")
 
 
 @dataclass(frozen=True, repr=False)
@@ -33,28 +34,62 @@ class Sheet:
     queries: tuple[str, ...]  # the words that look; nearly always the same
     values: Mapping[str, Tensor]
     steps: Steps | None  # what `attend` computed; None when the example starts later than q, k and v
-    scale: float | None
+    scale: float | None  # what scores are multiplied by, the temperature included
+    d: float | None = None  # whose root scores are divided by; None where a scale was given
+    temperature: float = 1.0
     heads: int = 1
     causal: bool = False
     title: str = ""
     about: str = ""
+    made_up: str = ""  # said wherever the sheet is shown, if any of its numbers were made up
 
     def row(self, query: str | int) -> int:
-        """Which row belongs to a word (its first) or to a number counted from 0."""
+        """Which row belongs to a word, to its second occurrence as "word:2", or to a number counted from 0.
+
+        A word that stands more than once means its first occurrence.
+        """
         if isinstance(query, str) and query in self.queries:
             return self.queries.index(query)
         if isinstance(query, str) and not query.isdecimal():
-            raise UnknownNameError("word", query, self.queries)
+            return self.occurrence(query)
         if not 0 <= int(query) < len(self.queries):
             raise InputError("there is no such row", found=f"{query}, of {len(self.queries)}", do="rows count from 0")
         return int(query)
 
+    def occurrence(self, query: str) -> int:
+        word, colon, number = query.rpartition(":")
+        places = self.places(word)
+        if not colon or not number.isdecimal() or not places:
+            raise UnknownNameError("word", query, self.queries)
+        if not 1 <= int(number) <= len(places):
+            raise InputError(
+                f"{word!r} does not stand there so often", found=f"{query}; it stands there {len(places)} times",
+                do=f"choose {word}:1 to {word}:{len(places)}",
+            )  # fmt: skip
+        return places[int(number) - 1]
+
+    def places(self, word: str) -> list[int]:
+        """The rows of a word."""
+        return [row for row, query in enumerate(self.queries) if query == word]
+
     def to_dict(self) -> dict[str, Any]:
         """Plain lists, for JSON; what is not known is left out, a single unknown number is None."""
-        words: dict[str, Any] = {"tokens": list(self.tokens)}
+        words: dict[str, Any] = {"made_up": self.made_up} if self.made_up else {}
+        words["tokens"] = list(self.tokens)
         if self.queries != self.tokens:
             words["queries"] = list(self.queries)
-        return words | {name: plain(self.values[name].tolist()) for name in ORDER if name in self.values}
+        return (
+            words | self.settings() | {name: plain(self.values[name].tolist()) for name in ORDER if name in self.values}
+        )
+
+    def settings(self) -> dict[str, Any]:
+        """How it was computed, where that is not the usual way."""
+        found: dict[str, Any] = {"causal": True} if self.causal else {}
+        if self.d is None and self.scale is not None:
+            found["scale"] = self.scale * self.temperature
+        elif self.d is not None and "q" in self.values and self.d != self.values["q"].shape[-1]:
+            found["d_k"] = self.d
+        return found | ({} if self.temperature == 1 else {"temperature": self.temperature})
 
     def to_json(self) -> str:
         return json.dumps(self.to_dict(), ensure_ascii=False)
@@ -94,6 +129,9 @@ def steps(
     d: int | None = None,
     heads: int | None = None,
     causal: bool | None = None,
+    scale: float | str | None = None,
+    positions: Any = None,
+    temperature: float | None = None,
     seed: int = 0,
     **numbers: Any,
 ) -> Sheet:
@@ -101,9 +139,15 @@ def steps(
 
     From a sentence (`steps("I love AI")`: small numbers are made up, always the same for the same seed), a shipped
     `example`, a TOML or JSON `file`, or one's own matrices (`tokens=[...], x=..., w_q=...`, or `q=, k=, v=`).
+
+    scale        what scores are multiplied by: a number, "none", or "sqrt(d)" to divide by it, as is usual
+    positions    True adds sinusoidal codes of the positions to X; a matrix adds those
+    temperature  what scaled scores are divided by before the softmax
+
+    The same three may stand in a file, beside `heads` and `causal`; what is given here goes before it.
     """
     found = read_source(text, example, file, numbers)
-    settings = {"heads": heads, "causal": causal}
+    settings = {"heads": heads, "causal": causal, "scale": scale, "positions": positions, "temperature": temperature}
     chosen = {name: value for name, value in settings.items() if value is not None}
     return fill(read_changed(found, chosen), d, seed)
 
@@ -132,20 +176,31 @@ def for_sheet(example: Example) -> Example:
 
 
 def read_changed(example: Example, chosen: Mapping[str, Any]) -> Example:
-    """The example with `heads` and `causal` as asked for on top of what it says itself."""
+    """The example with settings as asked for on top of what it says itself."""
+    read: dict[str, Any] = dict(chosen)
     if "heads" in chosen:
         count(chosen["heads"])
-    return replace(example, **chosen)
+    if "scale" in chosen:
+        read |= {"scale": read_scale(chosen["scale"]), "d_k": None}
+    if "temperature" in chosen:
+        read["temperature"] = read_temperature(chosen["temperature"])
+    if "positions" in chosen:
+        read["positions"] = read_positions(chosen["positions"], matrix)
+    return replace(example, **read)
 
 
 def fill(example: Example, d: int | None, seed: int) -> Sheet:
     """Make up what is needed and not given, and compute the rest."""
     matrices = dict(example.matrices)
+    sizes = [matrix.numel() for matrix in matrices.values()]
+    check_size(sum(sizes), (len(example.queries), len(example.tokens)), example.heads)
     if not example.stated and not any(step in matrices for step in STEPS):
-        matrices = made_up(example, d, seed)
+        matrices, invented = made_up(example, d, seed)
+        example = replace(example, matrices=matrices, made_up=invented or example.made_up)
     elif d is not None:
         raise InputError("d is only for numbers made up here", found=f"d={d}", do="leave d out")
     check_sizes(matrices, len(example.queries), len(example.tokens))
+    matrices |= with_positions(example, matrices)
     known = {name: by_head(matrices, name, example.heads) for name in ("q", "k", "v")}
     if all(value is not None for value in known.values()):
         return whole_sheet(example, matrices, {name: value for name, value in known.items() if value is not None})
@@ -154,11 +209,14 @@ def fill(example: Example, d: int | None, seed: int) -> Sheet:
 
 def whole_sheet(example: Example, matrices: Mapping[str, Tensor], known: Mapping[str, Tensor]) -> Sheet:
     """All six steps, by `attend`."""
-    scale = 1.0 / math.sqrt(example.d_k or known["q"].shape[-1])
+    root = None if example.scale is not None else example.d_k or float(known["q"].shape[-1])
+    scale = (example.scale if root is None else 1.0 / math.sqrt(root)) or 1.0
+    scale /= example.temperature
     _, taken = attend(known["q"], known["k"], known["v"], causal=example.causal, scale=scale, see="steps")
     found = {"scores": taken.scores, "scaled": taken.scaled, "weights": taken.weights, "output": taken.output}
     by_step = {name: value[0] if len(value) == 1 else value for name, value in {**known, **found}.items()}
-    values = {name: matrices[name] for name in INPUTS if name in matrices and name != "w_o"} | by_step
+    inputs = ("x", "positions", "x_p", "w_q", "w_k", "w_v")
+    values = {name: matrices[name] for name in inputs if name in matrices} | by_step
     if len(taken.output) > 1 and "w_o" in matrices:
         joined = taken.output.transpose(0, 1).flatten(1)
         if joined.shape[1] != matrices["w_o"].shape[0]:
@@ -168,7 +226,7 @@ def whole_sheet(example: Example, matrices: Mapping[str, Tensor], known: Mapping
                 do="or leave it out",
             )
         values |= {"w_o": matrices["w_o"], "z": joined @ matrices["w_o"]}
-    return dressed(example, values, taken, scale, len(taken.output))
+    return dressed(example, values, taken, (scale, root), len(taken.output))
 
 
 def part_sheet(example: Example) -> Sheet:
@@ -183,15 +241,34 @@ def part_sheet(example: Example) -> Sheet:
         raise InputError(
             "there is nothing to compute from", found=", ".join(known) or "no numbers", do="give q, k and v"
         )
-    return dressed(example, {name: known[name] for name in ORDER if name in known}, None, scale_of(example), 1)
+    own = {name: example.matrices[name] for name in ("x",) if name in example.matrices}  # without positions
+    known = {**known, **own, **with_positions(example, example.matrices)}
+    shown = {name: known[name] for name in ORDER if name in known}
+    return dressed(example, shown, None, (scale_of(example), root_of(example)), 1)
+
+
+def with_positions(example: Example, matrices: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The codes of positions and X with them, where there are any."""
+    if example.positions is False:
+        return {}
+    both = placed(example, matrices)["x"]
+    codes = position_codes(example.positions, matrices["x"])
+    assert codes is not None
+    return {"positions": codes, "x_p": both}
 
 
 def dressed(
-    example: Example, values: Mapping[str, Tensor], taken: Steps | None, scale: float | None, heads: int
+    example: Example,
+    values: Mapping[str, Tensor],
+    taken: Steps | None,
+    scaling: tuple[float | None, float | None],
+    heads: int,
 ) -> Sheet:
+    """The sheet; `scaling` is what scores are multiplied by, and the d whose root it comes from."""
     return Sheet(
-        tokens=example.tokens, queries=example.queries, values=values, steps=taken, scale=scale, heads=heads,
-        causal=example.causal, title=example.title or " ".join(example.tokens), about=example.about,
+        tokens=example.tokens, queries=example.queries, values=values, steps=taken, scale=scaling[0], d=scaling[1],
+        temperature=example.temperature, heads=heads, causal=example.causal,
+        title=example.title or " ".join(example.tokens), about=example.about, made_up=example.made_up,
     )  # fmt: skip
 
 
@@ -203,10 +280,11 @@ def by_head(matrices: Mapping[str, Tensor], name: str, heads: int) -> Tensor | N
             return given
         even(name, given, heads)
         return torch.unflatten(given, -1, (heads, -1)).transpose(-3, -2)
-    if "x" not in matrices or f"w_{name}" not in matrices:
+    words = matrices.get("x_p", matrices.get("x"))
+    if words is None or f"w_{name}" not in matrices:
         return None
     even(f"w_{name}", matrices[f"w_{name}"], heads)
-    return project(matrices["x"], matrices[f"w_{name}"], heads)
+    return project(words, matrices[f"w_{name}"], heads)
 
 
 def even(name: str, matrix: Tensor, heads: int) -> None:
@@ -216,35 +294,6 @@ def even(name: str, matrix: Tensor, heads: int) -> None:
             found=f"{name} {tuple(matrix.shape)}",
             do=f"choose a width that {heads} divides",
         )
-
-
-def made_up(example: Example, d: int | None, seed: int) -> dict[str, Tensor]:
-    """Embeddings and matrices of one decimal, the same for the same word and seed, where none are given."""
-    matrices = dict(example.matrices)
-    rows = [len(matrices[name]) for name in ("w_q", "w_k", "w_v") if name in matrices]
-    width = matrices["x"].shape[-1] if "x" in matrices else rows[0] if rows else (4 if d is None else d)
-    if not isinstance(width, int) or isinstance(width, bool) or width < 1 or (d is not None and d != width):
-        raise InputError("d must be a whole number, at least 1, and fit what is given", found=f"{d}", do="d = 4")
-    if width % example.heads and not all(f"w_{name}" in matrices for name in "qkv"):
-        raise ShapeError(
-            f"{example.heads} heads cannot share {width} dims equally",
-            found=f"d={width}, heads={example.heads}",
-            do=f"choose d as a multiple of {example.heads}",
-        )
-    matrices.setdefault("x", torch.stack([small_numbers(f"{seed}/{word}", width) for word in example.tokens]))
-    for name in ("w_q", "w_k", "w_v"):
-        rows_of_w = [small_numbers(f"{seed}/{name}/{row}", width) for row in range(width)]
-        matrices.setdefault(name, torch.stack(rows_of_w))
-    if example.heads > 1:
-        height = matrices["w_v"].shape[-1]
-        matrices.setdefault("w_o", torch.stack([small_numbers(f"{seed}/w_o/{row}", width) for row in range(height)]))
-    return matrices
-
-
-def small_numbers(key: str, count: int) -> Tensor:
-    """One decimal each, between -1 and 1, decided by the key alone on every machine."""
-    draw = random.Random(key)
-    return torch.tensor([draw.randint(-10, 10) / 10 for _ in range(count)], dtype=torch.float64)
 
 
 def plain(value: Any) -> Any:

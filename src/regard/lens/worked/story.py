@@ -59,14 +59,15 @@ class Row:
     head: int
     products: tuple[Product, ...]
     output: tuple[float, ...]
-    divisor: float | None  # sqrt(d_k)
+    divisor: float | None  # sqrt(d), times the temperature
+    factor: float | None  # instead of it, where a scale was given
     shift: float  # subtracted from every score before e^: the largest one, where e^ would grow out of hand; else 0
 
 
 LARGE = 10.0
 SYMBOLS = {
-    "x": "X", "w_q": "W_Q", "w_k": "W_K", "w_v": "W_V", "q": "Q", "k": "K", "v": "V", "scores": "Q·Kᵀ",
-    "scaled": "Q·Kᵀ/√d", "masked": "masked", "weights": "A", "output": "A·V", "w_o": "W_O", "z": "Z",
+    "x": "X", "positions": "P", "x_p": "X + P", "w_q": "W_Q", "w_k": "W_K", "w_v": "W_V", "q": "Q", "k": "K", "v": "V",
+    "scores": "Q·Kᵀ", "masked": "masked", "weights": "A", "output": "A·V", "w_o": "W_O", "z": "Z",
 }  # fmt: skip
 
 
@@ -74,14 +75,19 @@ def story(sheet: Sheet) -> Iterator[Step]:
     """The steps of which anything is known, in order."""
     yield from filled(sheet, "", "Words as numbers", "Each word is a row of X: its embedding.", "X", ("x",))
     yield from filled(
+        sheet, "", "Positions", "Each position has a code of its own, added to its word: so the order of words counts.",
+        "X + P", ("positions", "x_p"),
+    )  # fmt: skip
+    words = "(X + P)" if "x_p" in sheet.values else "X"
+    yield from filled(
         sheet, "1", "Project",
         "Each word asks a question (query), offers an answer (key) and has something to say (value).",
-        "Q = X·W_Q, K = X·W_K, V = X·W_V", ("w_q", "w_k", "w_v", "q", "k", "v"),
+        f"Q = {words}·W_Q, K = {words}·W_K, V = {words}·W_V", ("w_q", "w_k", "w_v", "q", "k", "v"),
     )  # fmt: skip
     yield from filled(
         sheet, "2", "Score", "How well does each key answer each query? The dot product says.", "Q·Kᵀ", ("scores",)
     )
-    yield from filled(sheet, "3", "Scale", scale_sentence(sheet), "Q·Kᵀ / √d", ("scaled",))
+    yield from filled(sheet, "3", "Scale", scale_sentence(sheet), scaled_symbol(sheet), ("scaled",))
     yield mask_step(sheet)
     yield from filled(
         sheet, "5", "Softmax", "Each row becomes weights: positive, and together 1.", "A = softmax(…)", ("weights",)
@@ -95,11 +101,31 @@ def story(sheet: Sheet) -> Iterator[Step]:
     )  # fmt: skip
 
 
+def scaled_symbol(sheet: Sheet) -> str:
+    """Step 3 as a formula: of the usual scale or of another, with a temperature or without."""
+    warm = sheet.temperature != 1
+    if sheet.d is None and sheet.scale is not None:
+        plain = "Q·Kᵀ" if sheet.scale * sheet.temperature == 1 else "c·Q·Kᵀ"
+        return f"{plain} / T" if warm else plain
+    return "Q·Kᵀ / (√d·T)" if warm else "Q·Kᵀ / √d"
+
+
 def scale_sentence(sheet: Sheet) -> str:
+    """What is done to the scores, in words."""
     if sheet.scale is None:
         return "Divide by √d, so that long vectors do not push the softmax into its corners."
-    d = 1.0 / sheet.scale**2
-    return f"Divide by √d = √{d:g} = {1.0 / sheet.scale:.4g}, so that long vectors do not saturate the softmax."
+    own = sheet.scale * sheet.temperature
+    if sheet.d is not None:
+        root = math.sqrt(sheet.d)
+        told = f"Divide by √d = √{sheet.d:g} = {root:.4g}, so that long vectors do not saturate the softmax."
+    elif own == 1:
+        told = "Nothing is scaled here: the scores stay as they are."
+    else:
+        told = f"Multiply by the scale c = {own:.4g} that was asked for, instead of dividing by √d."
+    if sheet.temperature == 1:
+        return told
+    sense = "sharper" if sheet.temperature < 1 else "more even"
+    return f"{told} Then divide by the temperature T = {sheet.temperature:g}: the weights become {sense}."
 
 
 def mask_step(sheet: Sheet) -> Step:
@@ -124,11 +150,13 @@ def filled(
 def tables(sheet: Sheet, name: str, value: Tensor) -> Iterator[Matrix]:
     """One table, or one for each head."""
     words = name in ("scores", "scaled", "masked", "weights")
-    rows = () if name.startswith("w_") else sheet.tokens if name in ("x", "k", "v") else sheet.queries
+    keys = ("x", "positions", "x_p", "k", "v")
+    rows = () if name.startswith("w_") else sheet.tokens if name in keys else sheet.queries
+    base = scaled_symbol(sheet) if name == "scaled" else SYMBOLS[name]
     columns = sheet.tokens if words else ()
     for head, cells in enumerate(value if value.ndim == 3 else value[None]):
         several = value.ndim == 3
-        symbol = SYMBOLS[name] + (f" (head {head})" if several else "")
+        symbol = base + (f" (head {head})" if several else "")
         yield Matrix(name, symbol, rows, columns, cells, heat=words, head=head if several else None)
 
 
@@ -142,8 +170,21 @@ def worked_row(sheet: Sheet, query: str | int | None = None, head: int = 0) -> R
     shift = largest if largest > LARGE else 0.0
     products = [product(sheet, (row, column), head, shift) for column in range(weights.shape[1])]
     output = of_head(sheet, "output", head)[row].tolist() if "output" in sheet.values else ()
-    divisor = None if not sheet.scale else 1.0 / sheet.scale
-    return Row(sheet.queries[row], head, tuple(products), tuple(output), divisor, shift)
+    return Row(named(sheet, row), head, tuple(products), tuple(output), *scaling(sheet), shift)
+
+
+def named(sheet: Sheet, row: int) -> str:
+    """The word of a row, and which of its occurrences it is where there are several."""
+    word = sheet.queries[row]
+    places = sheet.places(word)
+    return word if len(places) == 1 else f"{word} ({places.index(row) + 1} of {len(places)})"
+
+
+def scaling(sheet: Sheet) -> tuple[float | None, float | None]:
+    """What scores are divided by, or else multiplied by; neither, where they stay as they are."""
+    if not sheet.scale or sheet.scale == 1:
+        return None, None
+    return (None, sheet.scale) if sheet.d is None else (1.0 / sheet.scale, None)
 
 
 def product(sheet: Sheet, place: tuple[int, int], head: int, shift: float) -> Product:
