@@ -189,7 +189,7 @@ class Run:
         if due:
             self.judge()
             if self.deadline is not None:
-                self.deadline.validation = clock.seconds() - begun
+                self.deadline.saw_validation(clock.seconds() - begun)
                 self.position.measured = self.deadline.measured
         if wanted or timed or self.planned(step):
             self.position.seconds = clock.saved = clock.seconds()

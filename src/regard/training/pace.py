@@ -71,6 +71,10 @@ class Deadline:
         """When training must end: what the scores at the end turn out to cost more is taken from it."""
         return self.seconds + self.reserved - self.scoring * self.validation
 
+    def saw_validation(self, seconds: float) -> None:
+        """Half of what is known of them is the newest: a moment in which the machine was busy is not all."""
+        self.validation = (self.validation + seconds) / 2
+
     def due(self, step: int, seconds: float, how: Training) -> bool:
         """Whether it is time to look at the clock: a few dozen times in all, and when time is up."""
         return step % max(how.steps // LOOKS, 1) == 0 or seconds >= self.limit

@@ -11,13 +11,14 @@ from typing import NamedTuple
 import torch
 from torch import nn
 
+from regard.errors import InputError
 from regard.training.feeds import Fed, Feed, part_of
 from regard.training.updates import Update
 
 SAMPLED = 40  # batches of an epoch that are looked at to know their sizes
 REPEATS = range(3, 21)  # how many updates are timed
 SECONDS = 1.0  # after which a measurement is long enough
-TOKENS = 1024  # words asked for in a batch, as it is measured: of larger ones a part stands for the whole
+TOKENS = 2048  # of a batch, as it is measured: of larger ones a part stands for the whole
 FAR = 2.0  # times slower at first sight
 ENOUGH = 0.9  # of the fastest: as fast with fewer threads leaves the others to others
 
@@ -54,13 +55,13 @@ class Probe:
 
     def __post_init__(self) -> None:
         specs = self.feed.epoch(0)
+        if not specs:
+            raise InputError("there is nothing to train on", found="no batches", do="give more text")
         sample = [self.feed.build(specs[place]) for place in spread(len(specs), SAMPLED)]
         self.tokens = sum(fed.tokens for fed in sample) / len(sample)
         typical = min(sample, key=lambda fed: abs(fed.tokens - self.tokens))
-        large = (
-            round(typical.batch["truth"].numel() / TOKENS) if self.device.type == "cpu" else 1
-        )  # a GPU is quick anyway
-        parts = max(self.workers, large, 1)
+        large = round(typical.tokens / TOKENS) if self.device.type == "cpu" else 1  # a GPU is quick anyway
+        parts = max(self.workers, min(large, len(typical.batch["truth"])), 1)
         self.batch: Fed = part_of(typical, 0, parts)
         self.measured = typical.tokens * len(self.batch.batch["truth"]) / len(typical.batch["truth"])
         self.update(self.batch, 1)  # sets up what is set up once, on a GPU also the recording

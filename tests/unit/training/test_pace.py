@@ -69,7 +69,7 @@ class Machine:
                     self.pace.move(self.step, end)
             if self.step >= self.pace.end or self.step % self.how.validate_every == 0:
                 self.seconds += validation
-                self.deadline.validation = validation
+                self.deadline.saw_validation(validation)
                 self.validated += 1
 
 
@@ -131,7 +131,7 @@ def test_enough_is_enough() -> None:
 def test_what_was_measured_is_kept() -> None:
     one, other = deadline(), deadline()
     one.look(10, 8.0)
-    one.validation = 7.0
+    one.saw_validation(9.0)
     other.measured = one.measured
     assert (other.step_seconds, other.validation) == (0.8, 7.0)
     assert other.limit == 540 + 10 - 14
