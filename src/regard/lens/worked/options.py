@@ -23,15 +23,15 @@ def read_scale(given: Any) -> float | None:
     if given == "none":
         return 1.0
     advice = 'scale = "sqrt(d)" to divide by it, "none", or what scores are multiplied by: 0.125 or "1/8"'
-    return positive("scale", given, advice)
+    return above_zero("scale", given, advice)
 
 
 def read_temperature(given: Any) -> float:
     """What scaled scores are divided by before the softmax: 1 leaves them as they are."""
-    return 1.0 if given is None else positive("temperature", given, "temperature = 2, or leave it out")
+    return 1.0 if given is None else above_zero("temperature", given, "temperature = 2, or leave it out")
 
 
-def positive(name: str, given: Any, advice: str) -> float:
+def above_zero(name: str, given: Any, advice: str) -> float:
     try:
         value = math.nan if isinstance(given, bool) else float(Fraction(str(given).strip()))
     except (ValueError, ZeroDivisionError, OverflowError):
@@ -43,14 +43,14 @@ def positive(name: str, given: Any, advice: str) -> float:
 
 def read_positions(given: Any, matrix: Any) -> Positions:
     """Sinusoidal codes, or one's own, a row for each word; `matrix` reads a list of rows."""
-    if given in (None, False, "none") if isinstance(given, (str, bool, type(None))) else False:
-        return False
-    if isinstance(given, (str, bool)):
-        if given is True or given == "sinusoidal":
-            return "sinusoidal"
+    if given is None or isinstance(given, bool):
+        return "sinusoidal" if given else False
+    if isinstance(given, str):
+        if given in ("sinusoidal", "none"):
+            return "sinusoidal" if given == "sinusoidal" else False
         raise InputError(
             "positions must be sinusoidal, or a row of numbers for each word", found=f"{given!r}",
-            do='positions = true, or positions = [[0, 1], [0.8, 0.5]]',
+            do="positions = true, or positions = [[0, 1], [0.8, 0.5]]",
         )  # fmt: skip
     read: Tensor = matrix("positions", given)
     return read

@@ -8,6 +8,11 @@ const NAMED = 8; // tokens of a pooled cell that are read out
 const HINT =
   "Point at a token to see where it looks and who looks at it; click to keep it. " +
   "Arrow keys move, [ and ] change the head.";
+// What is said of a row's token and of a column's, by whose row it is.
+const LOOKS = {
+  output: ["is written looking at", "is looked at to write"],
+  input: ["looks at", "is looked at by"],
+};
 const STATES = { true: ["✓", "true"], unchecked: ["?", "not compared"], false: ["!", "not true"] };
 
 export function heading(title, sites) {
@@ -71,8 +76,7 @@ export function sentence(picture, { row, column }) {
 // Where the chosen query looks, and who looks at the chosen key; while none is chosen, where this head is surest.
 export function lists(picture, { row, column }) {
   const found = [];
-  const { writes } = picture.site;
-  const [looks, lookedAt] = writes ? ["is written looking at", "is looked at to write"] : ["looks at", "is looked at by"];
+  const [looks, lookedAt] = LOOKS[picture.site.writes ? "output" : "input"];
   if (isPlace(row)) found.push(list("warm", looks, picture.inRow(row, LISTED), reading(picture, "row", row)));
   if (isPlace(column))
     found.push(list("cold", lookedAt, picture.inColumn(column, LISTED), reading(picture, "column", column)));
