@@ -9,7 +9,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from regard.models import build, load_model, save_model, seams
+from regard.models import RecurrentConfig, build, load_model, save_model, seams
+from regard.models.checkpoint import at_most, own_tensors
 from tests.bounds import close, outputs_apart
 from tests.families import FAMILIES, Example, Family, families, other_words
 
@@ -324,3 +325,16 @@ def test_a_hook_can_change_what_any_site_says(family: Family) -> None:
         with seam.held(silence):
             assert not torch.allclose(family.run(model, example), plain, atol=1e-4)
         assert torch.equal(family.run(model, example), plain)
+
+
+def test_the_quick_bound_on_parameters_holds(family: Family) -> None:
+    """What is refused as too large for a machine is counted exactly only where this bound leaves the question open."""
+    count = sum(tensor.numel() for tensor in own_tensors(family.model()).values())
+    assert count <= at_most(family.config)
+
+
+@pytest.mark.parametrize("sizes", [{"dim": 4, "hidden": 300}, {"dim": 300, "hidden": 4}])
+@pytest.mark.parametrize("attention", [False, True])
+def test_it_holds_for_recurrent_models_of_any_shape(attention: bool, sizes: dict[str, int]) -> None:
+    config = RecurrentConfig(source_vocabulary=5, target_vocabulary=5, attention=attention, **sizes)
+    assert sum(tensor.numel() for tensor in own_tensors(build(config)).values()) <= at_most(config)

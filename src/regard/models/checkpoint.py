@@ -19,6 +19,7 @@ from regard.models.encoder import Encoder
 from regard.models.recurrent import Recurrent
 from regard.models.transformer import Transformer
 
+TABLES, MATRICES = 4, 24  # at most: words of either side, in and out; an LSTM's layer has sixteen, and biases
 FORMAT = 1  # raised when a file of today could not be read by yesterday's code
 Model = Transformer | Decoder | Encoder | Recurrent
 M = TypeVar("M", bound=nn.Module)
@@ -39,17 +40,26 @@ def build(config: Config) -> Model:
 
 def check_room(config: Config) -> None:
     """Refuse a model that is larger than the memory here, before anything is allocated."""
-    if torch.get_default_device().type == "meta":
-        return
-    with torch.device("meta"):
-        count = sum(tensor.numel() for tensor in own_tensors(FAMILIES[config.family][1](config)).values())
     there = memory_here()
-    if there is not None and 4 * count > there:
+    if there is None or 4 * at_most(config) <= there or torch.get_default_device().type == "meta":
+        return
+    with torch.device("meta"):  # its first use imports half of torch: only where the question is open
+        count = sum(tensor.numel() for tensor in own_tensors(FAMILIES[config.family][1](config)).values())
+    if 4 * count > there:
         raise InputError(
             f"a model of {count:,} parameters does not fit into the memory of this machine",
             found=f"{4 * count / 1e9:,.1f} GB in float32, where there are {there / 1e9:,.1f} GB",
             do="choose smaller sizes, or see whether config.json is damaged",
         )
+
+
+def at_most(config: Config) -> int:
+    """No model has more parameters: a few tables of words, and so many square matrices a layer, of the largest width."""
+    sizes = {name: size for name, size in config.to_dict().items() if isinstance(size, int)}
+    words = max((size for name, size in sizes.items() if name.endswith("vocabulary")), default=0)
+    layers = sum(size for name, size in sizes.items() if name.endswith("layers"))
+    width = max(size for name, size in sizes.items() if not name.endswith(("vocabulary", "layers")))
+    return TABLES * words * width + MATRICES * (layers + 1) * width**2
 
 
 def memory_here() -> int | None:
