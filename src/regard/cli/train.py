@@ -124,15 +124,17 @@ def run(given: str | list[str], folder: Path, how: dict[str, Any], quiet: bool, 
 
 
 def quick_command(folder: Path) -> str:
-    """The command that was typed, with a budget of ten minutes and a folder of its own."""
-    words = sys.argv[1:]
-    place = next((number for number, word in enumerate(words) if word.partition("=")[0] == "--out"), None)
-    if place is None:
-        return ""
-    long = words[place] != "--out"  # --out=FOLDER
-    elsewhere = f"{folder}-{MINUTES}min"
-    words[place : place + (1 if long else 2)] = [f"--out={elsewhere}"] if long else ["--out", elsewhere]
-    return shlex.join(["regard", *words, "--minutes", str(MINUTES)])
+    """The command that was typed, with a budget of ten minutes instead of steps, and a folder of its own."""
+    words, typed = [], iter(sys.argv[1:])
+    for word in typed:
+        option, equals, value = word.partition("=")
+        if option in ("--out", "--set"):
+            value = value if equals else next(typed, "")
+            value = f"{folder}-{MINUTES}min" if option == "--out" else value
+            words += [] if value.startswith("training.steps=") else [option, value]
+        else:
+            words.append(word)
+    return shlex.join(["regard", *words, "--minutes", str(MINUTES)]) if "--out" in words else ""
 
 
 def outcome_lines(outcome: Outcome, source: str) -> Iterator[str]:

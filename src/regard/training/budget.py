@@ -17,9 +17,9 @@ from regard.training.following import scaled
 from regard.training.probe import Speed
 from regard.training.recipe import Recipe, read_recipe
 
-NEED = 1.0  # tokens read for each weight
+NEED = 1.5  # tokens read for each weight
 EPOCHS = 100.0  # passes over the text that are enough in any case
-FEW, MANY = 1_000, 12_000  # steps: with fewer, batches are halved; with more, doubled
+FEW, MANY = 600, 12_000  # steps: with fewer, batches are halved; with more, doubled
 SMALLEST = 512  # tokens of a batch
 AIM = 0.97  # of the time, for what nobody foresees
 LOOKING = 0.08  # of the time, for validations

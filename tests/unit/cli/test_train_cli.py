@@ -185,7 +185,11 @@ LONG = Planned(None, 4000.0, "128 dims, 4 + 4 layers", 8000, 0.5, 1500.0, 1000, 
     ("typed", "offered"),
     [
         (["x.tsv", "--out", "m"], "regard train x.tsv --out m-10min --minutes 10"),
-        (["--out=m", "x y.tsv", "--seed", "3"], "regard train --out=m-10min 'x y.tsv' --seed 3 --minutes 10"),
+        (["--out=m", "x y.tsv", "--seed", "3"], "regard train --out m-10min 'x y.tsv' --seed 3 --minutes 10"),
+        (
+            ["x.tsv", "--set", "training.steps=9", "--set=training.steps=8", "--set", "name=y", "--out", "m"],
+            "regard train x.tsv --set name=y --out m-10min --minutes 10",
+        ),
     ],
 )
 def test_who_did_not_know_how_long_it_takes_is_told_what_to_type(
