@@ -141,7 +141,7 @@ def resolve(
         settings = [*settings, f"training.seed={seed}"]
     found = with_settings(found, settings)
     begun = begun or start_in([f"start={found['start']}"] if isinstance(found.get("start"), str) else [])
-    return read_recipe(found if begun is None else begun.effective(found, settings))
+    return read_recipe(found if begun is None else begun.effective(found))
 
 
 def is_data(name: str, base: Path) -> bool:
