@@ -15,7 +15,7 @@ from regard.errors import InputError, UnknownNameError
 NEVER = float("-inf")
 PENALTIES = ("paper", "power")
 LARGEST = 5.0  # alpha: beyond, length alone would decide, and its power leaves what float32 can hold
-WIDEST = 256  # beams, each of which is a text to follow
+WIDEST = 500  # beams, each of which is a text to follow
 STOPS = ("proven", "likely", "full")
 
 
@@ -41,7 +41,7 @@ class Beams:
             )
         if not isinstance(self.width, int) or not 1 <= self.width <= WIDEST:
             raise InputError(
-                f"a beam search has between 1 and {WIDEST} beams",
+                f"a beam search needs at least one beam, and at most {WIDEST}",
                 found=f"{self.width:,}" if isinstance(self.width, int) else f"{self.width!r}",
                 do="4 is usual; more than 10 seldom help",
             )

@@ -104,7 +104,7 @@ class Generator:
 
     def limits(self, tokens: int, prompt: int) -> Limits:
         if not 1 <= tokens <= MOST:
-            raise InputError(f"tokens must be between 1 and {MOST:,}", found=f"{tokens:,}", do="40 is usual")
+            raise InputError(f"tokens must be at least 1 and at most {MOST:,}", found=f"{tokens:,}", do="40 is usual")
         config, theirs = self.model.config, self.generation
         if config.positions == "learned" and prompt <= config.max_length:
             tokens = min(tokens, config.max_length - prompt + 1)  # the last one is said, and needs no place

@@ -43,7 +43,7 @@ def resolve(request: Request) -> Recipe:
     found = dict(fill_in(found))
     found = follow_steps(found, with_settings(found, settings), keys)
     start = start or start_in([f"start={found['start']}"] if isinstance(found.get("start"), str) else [])
-    recipe = read_recipe(found if start is None else start.effective(found, settings))
+    recipe = read_recipe(found if start is None else start.effective(found))
     if recipe.training.minutes is not None and "training.steps" in keys:
         raise InputError(
             "both a number of steps and a number of minutes say when to end",

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from regard.errors import InputError
 from regard.models.checkpoint import own_tensors
 from regard.models.config import BlockConfig
 from regard.tasks.loading import find, tokenizer_of
@@ -61,13 +60,8 @@ class Start:
         kept = {name: value for name, value in recipe.get("model", {}).items() if name in LATER and not steps}
         return {**recipe, "start": self.name, "data": data, "model": kept, "training": training}
 
-    def effective(self, recipe: dict[str, Any], settings: Sequence[str]) -> dict[str, Any]:
+    def effective(self, recipe: dict[str, Any]) -> dict[str, Any]:
         """The recipe with the tokenizer that is really used: another would give the model's words other numbers."""
-        asked = [setting for setting in settings if setting.strip().startswith("tokenizer.")]
-        if asked:
-            raise InputError(
-                f"the tokenizer is that of {self.name}", found=asked[0], do="leave it out, or start from no model"
-            )
         return {**recipe, "tokenizer": {"vocabulary": self.vocabulary, "joint": self.joint}}
 
 

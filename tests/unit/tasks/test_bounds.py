@@ -48,8 +48,8 @@ def run(verb: Any, folder: Path, given: str, *more: str) -> Result:
         ({"alpha": -1e9}, "alpha must lie between -5 and 5"),
         ({"alpha": math.nan}, "alpha must lie between -5 and 5"),
         ({"alpha": math.inf}, "alpha must lie between -5 and 5"),
-        ({"beams": 100_000}, "between 1 and 256 beams"),
-        ({"beams": 0}, "between 1 and 256 beams"),
+        ({"beams": 100_000}, "at least one beam, and at most 500"),
+        ({"beams": 0}, "at least one beam, and at most 500"),
         ({"max_length": 10**9}, "at most 4,096 tokens"),
         ({"max_length": 0}, "at least one id"),
         ({"nbest": 5}, "at most the number of beams"),
@@ -65,7 +65,7 @@ def test_the_bounds_themselves_work(folders: dict[str, Path]) -> None:
     for alpha in (-5.0, 5.0):
         ((best,),) = task.search(["w1 w2"], alpha=alpha, beams=3)
         assert math.isfinite(best.score)
-    assert Beams(256).width == 256
+    assert Beams(500).width == 500
     # many beams go through with fewer texts side by side, and say what one text alone would
     texts = peers.sentences(3, 9)
     assert task.translate(texts, beams=200) == [task.translate([text], beams=200)[0] for text in texts]
@@ -73,7 +73,7 @@ def test_the_bounds_themselves_work(folders: dict[str, Path]) -> None:
 
 @pytest.mark.parametrize("tokens", [0, 10**9])
 def test_generation_is_bounded(folders: dict[str, Path], tokens: int) -> None:
-    with pytest.raises(InputError, match="tokens must be between 1 and 100,000"):
+    with pytest.raises(InputError, match="tokens must be at least 1 and at most 100,000"):
         regard.load(folders["gpt2"], "cpu").generate("w1", tokens)
 
 
