@@ -54,7 +54,7 @@ def check_room(config: Config) -> None:
 
 
 def at_most(config: Config) -> int:
-    """No model has more parameters: a few tables of words, and so many square matrices a layer, of the largest width."""
+    """No model has more parameters: a few tables of words, and some square matrices a layer, of the largest width."""
     sizes = {name: size for name, size in config.to_dict().items() if isinstance(size, int)}
     words = max((size for name, size in sizes.items() if name.endswith("vocabulary")), default=0)
     layers = sum(size for name, size in sizes.items() if name.endswith("layers"))
