@@ -66,7 +66,7 @@ def main() -> None:
     given = parser.parse_args()
     everything = (*CONFIGURATIONS, *other_pythons())
     wanted = [one for one in everything if given.only is None or one.name in given.only]
-    if not wanted:
+    if set(given.only or ()) - {one.name for one in wanted}:
         parser.error(f"there is no such configuration; known: {', '.join(repr(one.name) for one in everything)}")
     red = [one.name for one in wanted if not green(one, given.tests)]
     print(f"\n{len(wanted) - len(red)} of {len(wanted)} configurations green" + ": all" * (not red))

@@ -78,7 +78,7 @@ def test_a_configuration_that_there_is_not_is_refused(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(portable, "find_python", lambda version: None)
-    monkeypatch.setattr(sys, "argv", ["portable", "--only", "none"])
+    monkeypatch.setattr(sys, "argv", ["portable", "--only", "plain", "--only", "none"])
     with pytest.raises(SystemExit):
         portable.main()
     assert "known: 'plain', 'avx2'" in capsys.readouterr().err
