@@ -76,7 +76,7 @@ def joint_shape(shapes: Sequence[torch.Size]) -> torch.Size:
     as long as a third of torch itself.
     """
     sizes = zip_longest(*(reversed(shape) for shape in shapes), fillvalue=1)
-    return torch.Size([max(at) for at in sizes][::-1])
+    return torch.Size([next((size for size in at if size != 1), 1) for at in sizes][::-1])
 
 
 def folds(scores: Scores) -> bool:

@@ -90,7 +90,13 @@ class Call:
         text = self.source if side == "source" else self.text
         if text is None or batch >= len(text.ids) or len(text.ids[batch]) < size:
             return list(range(written, size + written))
-        return (text.written(batch) if written else text.tokens(batch))[:size]
+        return (text.written(batch, self.end(batch)) if written else text.tokens(batch))[:size]
+
+    def end(self, batch: int) -> int | None:
+        """Where a text that is written ends, by the mask of the first site that looks at it from inside."""
+        inside = (site for site in self.maps if self.sides(site) == ("text", "text") and not self.crosses(site))
+        words = next((self.counted(site, batch).nonzero() for site in inside), None)
+        return int(words[-1]) + 1 if words is not None and len(words) else None
 
     def extent(self, site: str, batch: int = 0) -> tuple[int, int]:
         """How many rows and columns one text of the batch has."""

@@ -38,9 +38,12 @@ class Text:
             return [*self.ids[batch]]
         return [*strings(self.tokenizer, self.ids[batch])]
 
-    def written(self, batch: int = 0) -> list[Token]:
-        """What the row of each token writes: the token after it; of the last one what follows, or `NEXT`."""
-        end, after = self.length(batch), None if self.after is None else self.after[batch]
+    def written(self, batch: int = 0, end: int | None = None) -> list[Token]:
+        """What the row of each token writes: the token after it; of the last one what follows, or `NEXT`.
+
+        `end` is how many tokens there are without padding, where the model's mask says it better than the ids.
+        """
+        end, after = end or self.length(batch), None if self.after is None else self.after[batch]
         if isinstance(after, int) and self.strings is None and self.tokenizer is not None:
             whole: list[Token] = [*strings(self.tokenizer, [*self.ids[batch][:end], after])]
         else:

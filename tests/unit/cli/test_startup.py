@@ -18,10 +18,10 @@ HEAVY = (
 )  # fmt: skip
 PROGRAM = """
 import sys
-from typer.testing import CliRunner
-from regard.cli import app
 import torch
 before = set(sys.modules)
+from typer.testing import CliRunner
+from regard.cli import app
 found = CliRunner().invoke(app, sys.argv[2:], input="w1 w2\\n")
 assert found.exit_code == 0, found.output
 loaded = [name for name in sys.argv[1].split(",") if name in set(sys.modules) - before]

@@ -186,7 +186,20 @@ def read_changed(example: Example, chosen: Mapping[str, Any]) -> Example:
         read["temperature"] = read_temperature(chosen["temperature"])
     if "positions" in chosen:
         read["positions"] = read_positions(chosen["positions"], matrix)
+        read["matrices"] = from_inputs(example.matrices)
     return replace(example, **read)
+
+
+def from_inputs(matrices: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Without the steps that positions change: they are computed again, where it is known from what."""
+    known = [name for name in ("q", "k", "v") if name in matrices]
+    if known and not {"x", *(f"w_{name}" for name in known)} <= matrices.keys():
+        raise InputError(
+            "positions are added to x, and here q, k and v are given",
+            found=", ".join(known),
+            do="give x, w_q, w_k and w_v, or leave positions as they are",
+        )
+    return {name: values for name, values in matrices.items() if name not in STEPS} if known else dict(matrices)
 
 
 def fill(example: Example, d: int | None, seed: int) -> Sheet:
