@@ -356,3 +356,15 @@ def sheet_text(sheet: Sheet, query: str) -> str:
     from regard.lens.draw.terminal import sheet_view
 
     return as_text(sheet_view(sheet, query))
+
+
+def test_positions_on_top_of_a_sheet_compute_q_k_and_v_again(tmp_path: Path) -> None:
+    file = tmp_path / "sheet.json"
+    file.write_text(regard.steps("the cat sat").to_json(), encoding="utf-8")
+    asked, fresh = regard.steps(file=file, positions=True), regard.steps("the cat sat", positions=True)
+    for name in ("q", "scores", "output"):
+        torch.testing.assert_close(asked.values[name], fresh.values[name], atol=1e-6, rtol=0)  # as JSON has them
+    without = regard.steps(q=[[1, 0], [0, 1]], k=[[1, 0], [0, 1]], v=[[1, 0], [0, 1]], text="a b")
+    assert "positions" not in without.values
+    with pytest.raises(regard.RegardError, match="positions are added to x"):
+        regard.steps(q=[[1, 0], [0, 1]], k=[[1, 0], [0, 1]], v=[[1, 0], [0, 1]], text="a b", positions=True)

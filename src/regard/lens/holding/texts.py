@@ -20,8 +20,9 @@ def read_texts(
     """(ids, target ids) of a call: of an encoder-decoder the source's and the target's, else the ids alone."""
     given = named(forward, args, kwargs)
     ids, target = given.get("input_ids"), given.get("decoder_input_ids")
-    if target is None and given.get("labels") is not None and callable(shift := shifting(model)):
-        target = shift(given["labels"])
+    if target is None and given.get("decoder_inputs_embeds") is None and callable(shift := shifting(model)):
+        labels = ids if given.get("labels") is None else given["labels"]  # such as BART's decoder reads its source again
+        target = shift(labels) if are_ids(labels) else None
     if ids is None and "input_ids" not in given:
         ids = next((thing for thing in unnamed(model, given) if are_ids(thing)), None)
     return ids if are_ids(ids) else None, target if are_ids(target) else None
