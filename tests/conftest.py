@@ -6,8 +6,13 @@ from collections.abc import Iterator
 
 import pytest
 import torch
+from hypothesis import HealthCheck, settings
 
 from tests.threads import THREADS
+
+# The same examples every time, and however slow the machine: no verdict hangs on chance or on a clock.
+settings.register_profile("regard", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("regard")
 
 
 @pytest.fixture(autouse=True)

@@ -1,4 +1,4 @@
-"""Names that PyTorch and transformers do not promise to keep are where we think, and we write each in one place."""
+"""Names that PyTorch, transformers and sacreBLEU do not promise to keep are where we think, in one place each."""
 
 from __future__ import annotations
 
@@ -20,14 +20,18 @@ from regard.lens.holding import transformers_names
 from regard.lens.holding.patterns import Pattern, free_variables, function_name, read_pattern
 from regard.lens.holding.transformers_names import MAKERS, MASKING, Maker
 from regard.lens.terms import Terms
+from regard.text.scores import bootstrap
 from regard.training import foreach
 from tests.bounds import weights_apart
 
 PACKAGE = Path(regard.__file__).parent
-PLACES = (torch_names, transformers_names, foreach)
+PLACES = (torch_names, transformers_names, foreach, bootstrap)
 NAMES = {name: reason for place in PLACES for name, reason in place.NAMES.items()}
 VERSIONS = f"torch {torch.__version__}, transformers {transformers.__version__}"
-BORROWED = re.compile(r"_beam_search|_attn_implementation|_orig_mod|_active_collector|masking_utils")
+BORROWED = re.compile(
+    "_beam_search|_attn_implementation|_orig_mod|_active_collector|masking_utils|_extract_corpus_statistics"
+    "|_compute_f_score"
+)
 
 
 def moved(name: str, reason: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -59,12 +59,16 @@ def align(
     or as alignment.json says, or so that the map agrees with itself. Standard error tells which.
     """
     from regard.lens.alignment.stream import Reader, stream
+    from regard.text.grammar import is_grammar
 
     check_options(symmetrise, reverse, dev, dev_gold)
     if save:
         check_own(model)
     texts = read(data, gold, words, limit, columns=columns, encoding=encoding)
-    tuning = read(dev, dev_gold, words, columns=columns, encoding=encoding) if dev else validation(texts)
+    alike: dict[str, Any] = (
+        {"columns": columns, "encoding": encoding} if len(dev) == 1 and not is_grammar(dev[0]) else {}
+    )
+    tuning = read(dev, dev_gold, words, **alike) if dev else validation(texts)
     task, other = loaded(model, device, batch), None if reverse is None else loaded(reverse, device, batch)
     asked = fixed(site, head, row)
     with Progress("choosing") as told:

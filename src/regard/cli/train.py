@@ -131,7 +131,8 @@ def quick_command(folder: Path) -> str:
         if option in ("--out", "--set"):
             value = value if equals else next(typed, "")
             value = f"{folder}-{MINUTES}min" if option == "--out" else value
-            words += [] if value.startswith("training.steps=") else [option, value]
+            steps = option == "--set" and value.partition("=")[0].strip() == "training.steps"
+            words += [] if steps else [option, value]
         else:
             words.append(word)
     return shlex.join(["regard", *words, "--minutes", str(MINUTES)]) if "--out" in words else ""

@@ -36,6 +36,8 @@ def export(name: str | Path, out: str | Path, to: str = "huggingface") -> Export
     if to not in FORMATS:
         raise UnknownNameError("format", to, FORMATS)
     out = Path(out)
+    if out.resolve() == Path.cwd():
+        raise FileError("the folder you are in cannot be replaced", found=str(out), do="name a new one: --out NAME")
     check_empty(out)
     found = find(name)
     if found.generation is not None:
@@ -46,7 +48,7 @@ def export(name: str | Path, out: str | Path, to: str = "huggingface") -> Export
     if isinstance(model, Recurrent):
         raise no_form()
     codec = one_tokenizer(tokenizer)
-    beside = out.with_name(f".{out.name}.{os.getpid()}.part")
+    beside = out.resolve().with_name(f".{out.resolve().name}.{os.getpid()}.part")
     try:
         write_folder(model, codec, beside)
         checked = compared(model, codec, beside)

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from regard.training.defaults import STACKS
 from regard.training.following import scaled
+from regard.training.pace import LEAST
 from regard.training.probe import Speed
 from regard.training.recipe import Recipe, read_recipe
 
@@ -24,7 +25,6 @@ SMALLEST = 512  # tokens of a batch
 AIM = 0.97  # of the time, for what nobody foresees
 LOOKING = 0.08  # of the time, for validations
 VALIDATIONS = range(2, 9)
-LEAST = 10  # steps, even where there is no time at all
 
 
 class Rung(NamedTuple):
@@ -120,7 +120,7 @@ def pick_batch(
     while updates() < FEW and recipe.training.batch_tokens >= 2 * SMALLEST:
         recipe = with_training(recipe, {"batch_tokens": recipe.training.batch_tokens // 2})
         speed = measure(recipe)
-    while "model" in free and updates() > MANY and speed.tokens * MANY < EPOCHS * amount.tokens:
+    while "training.steps" in free and updates() > MANY and speed.tokens * MANY < EPOCHS * amount.tokens:
         recipe = with_training(recipe, {"batch_tokens": recipe.training.batch_tokens * 2})
         speed = measure(recipe)
     return recipe, speed
@@ -160,7 +160,7 @@ def time_for_steps(recipe: Recipe, amount: Amount, left: float, speed: Speed) ->
 
 def most_steps(recipe: Recipe, free: Collection[str], amount: Amount, speed: Speed) -> int:
     """For text of one's own as many as read it often enough; a recipe's own number is what it was made for."""
-    if "model" not in free:
+    if "training.steps" not in free:
         return recipe.training.steps
     return max(math.ceil(EPOCHS * amount.tokens / speed.tokens), LEAST)
 

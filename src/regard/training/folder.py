@@ -16,6 +16,7 @@ from regard.text.corpora.encoding import UTF_8
 from regard.training.events import Event, Listener, Stepped
 from regard.training.recipe import Recipe, read_recipe, read_toml
 
+LOGGED = 1000  # steps, about
 FILES = ("train", "valid", "test")  # settings that only name files: what is in them counts, not what they are called
 
 
@@ -139,14 +140,18 @@ def shown(value: Any) -> str:
     return "not set" if value is None else repr(value)
 
 
+def passed_over(event: Stepped) -> bool:
+    return bool(event.step % max(event.steps // LOGGED, 1)) and event.step != event.steps
+
+
 class Log:
     """A listener that writes log.jsonl as it goes and passes everything on; of the steps about a thousand are kept."""
 
-    def __init__(self, folder: Folder, every: int, listener: Listener) -> None:
-        self.path, self.every, self.listener = folder.path / "log.jsonl", every, listener
+    def __init__(self, folder: Folder, listener: Listener) -> None:
+        self.path, self.listener = folder.path / "log.jsonl", listener
 
     def __call__(self, event: Event) -> None:
-        if event.logged and not (isinstance(event, Stepped) and event.step % self.every and event.step != event.steps):
+        if event.logged and not (isinstance(event, Stepped) and passed_over(event)):
             self.append(event)
         self.listener(event)
 

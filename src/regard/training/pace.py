@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from regard.training.recipe import Training
 
+LEAST = 10  # steps, even where there is no time at all
 CLOSE = 0.02  # of the time, by which the end may lie before or after the limit before anything is changed
 LOOKS = 40  # times that the clock is looked at, from the beginning to the end
 SAVED = 100.0  # seconds after which a checkpoint is due, whatever the recipe says: two minutes at the latest
@@ -90,7 +91,7 @@ class Deadline:
         """The last step, as it is or moved: only where it would be clearly too late or too early."""
         left, every = self.limit - seconds, how.validate_every
         if left <= 0:
-            return step
+            return max(step, min(LEAST, pace.end))
         if not self.step_seconds:
             return pace.end
         validations = 1 + (pace.end - 1) // every - step // every

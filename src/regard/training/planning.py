@@ -30,9 +30,10 @@ class Trial(NamedTuple):
 
 
 def free_settings(settings: Collection[str], own_text: bool) -> set[str]:
-    """What a budget may size: what hangs on the steps, and the model with its rate where no recipe says them."""
+    """What a budget may size: what hangs on the steps; without a recipe their number, the model and its rate too."""
     given = given_by(settings)
     free = {f"training.{name}" for name in (*FOLLOWING, "batch_tokens", "patience")}
+    free |= {"training.steps"} if own_text else set()
     if own_text and not any(name == "start" or name.startswith("model.") for name in given):
         free |= {"model", "training.rate"}
     return free - given

@@ -21,7 +21,8 @@ class Reading:
     encoding: str | None = None
 
     def __post_init__(self) -> None:
-        known_encoding(self.wanted.encoding)
+        if self.encoding is not None:
+            object.__setattr__(self, "encoding", known_encoding(self.encoding))  # one name, however it is spelt
 
     @property
     def wanted(self) -> Wanted:

@@ -12,7 +12,7 @@ from regard.training.defaults import recipe_for
 from regard.training.following import fill_in, follow_steps, given_by, table_of
 from regard.training.reading import READING, Reading
 from regard.training.recipe import Recipe, find_recipe, names, read_recipe, with_settings
-from regard.training.starting import start_in
+from regard.training.starting import read_start, start_in
 
 
 class Request(NamedTuple):
@@ -30,7 +30,10 @@ def resolve(request: Request) -> Recipe:
     what, base, settings, task, reading = request
     given, keys, start = as_names(what), given_by(settings), start_in(settings)
     if names_recipe(what):
-        found = reading.of_recipe(find_recipe(given[0]))
+        found = find_recipe(given[0])
+        if start is not None or reading != READING:
+            read_recipe(found)  # what is wrong with it is said before it is changed
+        found = reading.of_recipe(found)
         if task is not None and task != found.get("task", "translate"):
             settings = [f"task={task}", *settings]
         found = found if start is None else start.suited(found, steps=False)
@@ -42,7 +45,8 @@ def resolve(request: Request) -> Recipe:
             found["model"] = {}  # the sizes by default are those of a fresh transformer
     found = dict(fill_in(found))
     found = follow_steps(found, with_settings(found, settings), keys)
-    start = start or start_in([f"start={found['start']}"] if isinstance(found.get("start"), str) else [])
+    named = found.get("start")
+    start = start or (read_start(named) if isinstance(named, str) else None)
     recipe = read_recipe(found if start is None else start.effective(found))
     if recipe.training.minutes is not None and "training.steps" in keys:
         raise InputError(

@@ -165,8 +165,7 @@ class Trainer:
         self.recipe, self.asked, self.workers, self.stopping = recipe, asked, workers, stopping
         self.folder = Folder(asked.out)
         self.deadline: Deadline | None = None  # with a budget
-        every = max(recipe.training.steps // 1000, 1)
-        self.log: Listener = Log(self.folder, every, asked.listener) if workers.first else silent
+        self.log: Listener = Log(self.folder, asked.listener) if workers.first else silent
         self.preparation = Preparation(recipe, asked.base, asked.out, asked.strict, self.tell)
 
     def tell(self, event: Event) -> None:
@@ -248,6 +247,9 @@ class Trainer:
             self.folder.write("recipe.toml", self.recipe.to_toml())
             if fresh:
                 self.tell(planned(plan, minutes))
+            if fresh and plan.seconds <= 0:
+                told = f"reading and scoring take all of the time: {self.recipe.training.steps} steps all the same"
+                self.tell(Note(f"{told}; give more --minutes", warning=True))
 
     def attempt(self, recipe: Recipe, prepared: Prepared) -> Trial:
         """A model, its batches and its updates, for a measurement."""

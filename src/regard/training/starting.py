@@ -48,7 +48,8 @@ class Start:
         """
         training = dict(recipe.get("training", {}))
         count = max(training["steps"] // SHORTER, 1) if steps else training.get("steps", 10_000)
-        training |= {"steps": count, "rate": self.rate, "warmup": min(WARMUP, count // 10)}
+        rate, warmup = min(training.get("rate", self.rate), self.rate), training.get("warmup", WARMUP)
+        training |= {"steps": count, "rate": rate, "warmup": min(warmup, WARMUP, count // 10)}
         if steps:
             every = max(count // 10, 50)
             training |= {"validate_every": every, "checkpoint_every": every}

@@ -31,7 +31,7 @@ def test_lengths_are_whole_numbers(lengths: Any) -> None:
         Limits(**lengths)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.data())
 def test_what_may_be_said_is_as_written_down_plainly(data: st.DataObject) -> None:
     draw = data.draw

@@ -54,7 +54,7 @@ def drawn_from(scores: list[float], how: Sampling) -> list[float]:
     return how.distribution(torch.tensor([scores], dtype=torch.float64).log_softmax(-1))[0].tolist()
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     logits,
     st.floats(0.05, 5),
@@ -70,7 +70,7 @@ def test_it_is_what_plain_python_says(
     assert found == pytest.approx(expected, abs=1e-9)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(logits, st.integers(1, 12))
 def test_top_k_is_exactly_the_k_likeliest(scores: list[float], k: int) -> None:
     found = drawn_from(scores, Sampling(top_k=k))
@@ -78,7 +78,7 @@ def test_top_k_is_exactly_the_k_likeliest(scores: list[float], k: int) -> None:
     assert kept == set(sorted(range(len(scores)), key=lambda i: -scores[i])[:k])
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(logits, st.floats(0.01, 0.999))
 def test_top_p_reaches_its_share_with_the_fewest(scores: list[float], share: float) -> None:
     chances = softmax(scores)
@@ -88,7 +88,7 @@ def test_top_p_reaches_its_share_with_the_fewest(scores: list[float], share: flo
     assert min(kept) >= max([chance for chance in chances if chance < min(kept)], default=0.0)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(logits, st.floats(0.1, 3), st.none() | st.integers(1, 5), st.none() | st.floats(0.05, 1.0))
 def test_it_is_a_distribution(scores: list[float], temperature: float, top_k: int | None, top_p: float | None) -> None:
     found = drawn_from(scores, Sampling(temperature, top_k, top_p))

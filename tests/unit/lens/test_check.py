@@ -82,13 +82,13 @@ def sheets_with_a_slip(draw: st.DrawFn) -> tuple[dict[str, Any], tuple[str, int,
     return sheet, (block["step"], row, column)
 
 
-@settings(deadline=None, derandomize=True, max_examples=60)
+@settings(max_examples=60)
 @given(st.composite(right_sheet)())
 def test_a_right_sheet_has_no_mistakes(sheet: dict[str, Any]) -> None:
     assert regard.check(sheet).ok
 
 
-@settings(deadline=None, derandomize=True, max_examples=120)
+@settings(max_examples=120)
 @given(sheets_with_a_slip())
 def test_one_changed_number_is_the_one_reported(slip: tuple[dict[str, Any], tuple[str, int, int]]) -> None:
     sheet, place = slip
@@ -117,7 +117,7 @@ def stated_only(draw: st.DrawFn, steps: tuple[str, ...]) -> tuple[dict[str, Any]
     return {"tokens": given["tokens"], "d_k": words, "stated": written}, (block["step"], row, column)
 
 
-@settings(deadline=None, derandomize=True, max_examples=40)
+@settings(max_examples=40)
 @given(st.data())
 def test_a_slip_is_found_though_nothing_is_given(data: st.DataObject) -> None:
     """Scores, scaled scores and weights depend on each other: one that fits neither neighbour is the wrong one."""
@@ -136,7 +136,7 @@ def test_whole_numbers_stand_for_themselves() -> None:
     assert [(cell, value) for cell, value in mistake.instead] == [(("q", 1, 1), 5)]
 
 
-@settings(deadline=None, derandomize=True, max_examples=60)
+@settings(max_examples=60)
 @given(st.data())
 def test_a_mistake_carried_on_with_full_precision_is_one_mistake(data: st.DataObject) -> None:
     """Whoever slipped went on computing with all digits, and rounded only when writing."""

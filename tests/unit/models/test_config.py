@@ -66,7 +66,7 @@ def test_the_formula_counts_every_family(name: str) -> None:
     assert counted(FAMILIES[name].config) == FAMILIES[name].config.parameters()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.data())
 def test_the_formula_counts_any_configuration(data: st.DataObject) -> None:
     draw = data.draw

@@ -61,7 +61,7 @@ def account(source: Source, folder: str, checks: Checks) -> tuple[Report, list[R
     return corpus.report, rows
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(found=garbage, ends=st.sampled_from([b"\n", b"\r\n"]), fields=st.sampled_from([1, 2]), blank=st.booleans())
 def test_nothing_is_dropped_silently(found: list[bytes], ends: bytes, fields: int, blank: bool) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -78,7 +78,7 @@ def test_nothing_is_dropped_silently(found: list[bytes], ends: bytes, fields: in
         assert blank or all(row.texts)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(left=garbage, right=garbage)
 def test_aligned_garbage_is_counted_or_refused(left: list[bytes], right: list[bytes]) -> None:
     with tempfile.TemporaryDirectory() as folder:

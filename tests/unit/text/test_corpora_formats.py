@@ -93,7 +93,7 @@ rows_of_words = st.lists(st.tuples(word, word), min_size=1, max_size=8, unique_b
 
 @pytest.mark.parametrize("suffix", COMPRESSIONS)
 @pytest.mark.parametrize("name", FORMATS)
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(rows=rows_of_words.filter(lambda rows: not is_header(rows[0])))
 def test_a_file_gives_the_rows_that_were_written(name: str, suffix: str, rows: Rows) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -110,7 +110,7 @@ def test_a_file_gives_the_rows_that_were_written(name: str, suffix: str, rows: R
 
 
 @pytest.mark.parametrize("suffix", COMPRESSIONS)
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(rows=rows_of_words)
 def test_aligned_files_and_lines(suffix: str, rows: Rows) -> None:
     with tempfile.TemporaryDirectory() as folder:

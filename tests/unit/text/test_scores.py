@@ -105,7 +105,7 @@ def test_bleu_of_moses_tokens() -> None:
 
 
 @given(st.lists(st.tuples(TEXT, TEXT), min_size=1, max_size=6))
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 def test_scores_are_percentages_and_what_is_equal_gets_all(pairs: list[tuple[str, str]]) -> None:
     outputs, references = [list(side) for side in zip(*pairs, strict=True)]
     for made in (scores.bleu, scores.chrf, lambda a, b: scores.bleu_tokenised(a, b, "fr")):
@@ -124,7 +124,7 @@ def test_bleu_by_length() -> None:
 
 
 @given(st.lists(st.integers(0, 70), min_size=1, max_size=20))
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 def test_every_pair_has_one_length(lengths: list[int]) -> None:
     sources, texts = ["w " * length for length in lengths], ["a b c d"] * len(lengths)
     rows = scores.bleu_by_length(sources, texts, texts)
@@ -133,7 +133,7 @@ def test_every_pair_has_one_length(lengths: list[int]) -> None:
 
 
 @given(st.lists(st.tuples(TEXT, TEXT), min_size=1, max_size=8))
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 def test_counts_of_sentences_add_up_to_the_corpus(pairs: list[tuple[str, str]]) -> None:
     outputs, references = [list(side) for side in zip(*pairs, strict=True)]
     metric = sacrebleu.BLEU(force=True, effective_order=True)

@@ -128,12 +128,22 @@ def test_a_model_that_was_given_is_kept() -> None:
 
 def test_what_was_given_one_by_one_is_kept() -> None:
     given = ["model.dim=32", "training.warmup=7", "training.batch_tokens=2048", "training.validate_every=9"]
-    assert free_settings(given, own_text=True) == {"training.checkpoint_every", "training.decay", "training.patience"}
+    left = {"checkpoint_every", "decay", "patience", "steps"}
+    assert free_settings(given, own_text=True) == {f"training.{name}" for name in left}
     recipe = read_recipe({**TEXT.model_dump(), "model": {"dim": 32}, "training": {
         **TEXT.training.model_dump(), "warmup": 7, "batch_tokens": 2048, "validate_every": 9}})  # fmt: skip
     found = Machine(1e9).plan(600, recipe, free_settings(given, own_text=True)).recipe
     assert found.model == {"dim": 32}
     assert (found.training.warmup, found.training.batch_tokens, found.training.validate_every) == (7, 2048, 9)
+
+
+@pytest.mark.parametrize("given", [["model.dropout=0.3"], ["start=mine"]])
+def test_text_of_one_s_own_takes_all_the_time_with_a_given_model_too(given: list[str]) -> None:
+    """The steps by default are nobody's wish: where there is time for more of them, there are more."""
+    few = read_recipe({**TEXT.model_dump(), "training": {**TEXT.training.model_dump(), "steps": 500}})
+    found = Machine(1e12).plan(600, few, free_settings(given, own_text=True))
+    assert found.recipe.model == few.model
+    assert whole(found) > 0.9 * 600
 
 
 def test_a_plan_is_kept_as_it_is() -> None:

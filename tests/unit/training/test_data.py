@@ -150,7 +150,7 @@ def test_when_nothing_is_left_the_reasons_are_given(tmp_path: Path) -> None:
 
 
 @given(st.integers(2, 60), st.integers(1, 30), st.integers(0, 50))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_no_text_is_on_both_sides(tmp_path_factory: pytest.TempPathFactory, count: int, held: int, seed: int) -> None:
     folder = tmp_path_factory.mktemp("held")
     rows = numbers(count, seed)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 import torch.nn.functional as F
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
@@ -24,7 +24,6 @@ def random_logits(rows: int, length: int, words: int, seed: int) -> tuple[Tensor
     return torch.randn(rows, length, words, generator=generator, dtype=torch.float64), truth
 
 
-@settings(deadline=None)
 @given(st.integers(1, 4), st.integers(1, 5), st.integers(2, 9), st.floats(0, 0.9), st.integers(0, 99))
 def test_smoothing_spreads_a_share_of_the_truth_over_all_words(
     rows: int, length: int, words: int, smoothing: float, seed: int

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from regard.training.pace import CLOSE, LOOKS, Deadline, Pace
+from regard.training.pace import CLOSE, LEAST, LOOKS, Deadline, Pace
 from regard.training.recipe import Training
 from regard.training.schedule import rate_at
 
@@ -136,3 +136,11 @@ def test_what_was_measured_is_kept() -> None:
     assert (other.step_seconds, other.validation) == (0.8, 7.0)
     assert other.limit == 540 + 10 - 14
     assert math.isclose(one.limit, other.limit)
+
+
+def test_where_the_time_is_up_at_once_a_few_steps_are_made_all_the_same() -> None:
+    how = Training(steps=40, validate_every=10)
+    pace = Pace(40, 40)
+    deadline = Deadline(seconds=-5.0, most=1000, validation=1.0, scoring=9.0, reserved=9.0)
+    assert deadline.end(1, 0.1, pace, how) == LEAST
+    assert deadline.end(LEAST + 1, 5.0, pace, how) == LEAST + 1

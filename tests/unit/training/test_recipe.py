@@ -196,7 +196,7 @@ SOURCES = st.one_of(TEXTS, st.fixed_dictionaries({"file": TEXTS}, optional={"wei
     st.dictionaries(TEXTS, VALUES, max_size=3),
     st.lists(SOURCES, min_size=1, max_size=3),
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_a_recipe_written_down_is_that_recipe(
     training: dict[str, Any], decoding: dict[str, Any], name: str, model: dict[str, Any], train: list[Any]
 ) -> None:

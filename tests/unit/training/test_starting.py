@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from benchmarks import peers
-from regard.errors import FileError, InputError
+from regard.errors import FileError, InputError, RegardError
 from regard.models import load_model
 from regard.tasks import load
 from regard.training import train
@@ -123,4 +123,28 @@ def test_settings_and_the_option_mean_the_same(place: Path) -> None:
     by_setting = train(place / "new.tsv", place / "out", settings=[f"start={place / 'model'}"], **how).recipe
     assert by_option == by_setting
     other = ["tokenizer.vocabulary=500"]  # cannot be had: what is used is what is written
-    assert resolve(str(place / "new.tsv"), Path(), other, None, None, start=str(place / "model")) == by_option
+    assert train(place / "new.tsv", place / "out", start=place / "model", settings=other, **how).recipe == by_option
+
+
+def test_a_lower_rate_that_a_recipe_says_is_kept(place: Path, tmp_path: Path) -> None:
+    recipe = tmp_path / "mine.toml"
+    data = f'[data]\ntrain = "{place / "new.tsv"}"\n'
+    recipe.write_text(f"{data}[training]\nrate = 1e-5\nwarmup = 7\n", encoding="utf-8")
+    found = resolve(Request(str(recipe), Path(), [f"start={place / 'model'}"])).training
+    assert (found.rate, found.warmup) == (1e-5, 7)
+
+
+@pytest.mark.parametrize("text", ["[training]\nsteps = 5\n", '[data]\ntrain = "a.tsv"\n[training]\nsteps = "many"\n'])
+def test_a_recipe_that_is_wrong_is_refused_in_words_with_a_start_too(text: str, place: Path, tmp_path: Path) -> None:
+    recipe = tmp_path / "mine.toml"
+    recipe.write_text(text, encoding="utf-8")
+    with pytest.raises(RegardError):
+        resolve(Request(str(recipe), Path(), [f"start={place / 'model'}"]))
+
+
+def test_a_folder_whose_name_looks_like_a_number_is_a_start(place: Path, tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("1.10").symlink_to(place / "model")
+    recipe = Path("mine.toml")
+    recipe.write_text(f'start = "1.10"\n[data]\ntrain = "{place / "new.tsv"}"\n', encoding="utf-8")
+    assert resolve(Request(str(recipe), Path())).start == "1.10"

@@ -21,7 +21,9 @@ def read_texts(
     given = named(forward, args, kwargs)
     ids, target = given.get("input_ids"), given.get("decoder_input_ids")
     if target is None and given.get("decoder_inputs_embeds") is None and callable(shift := shifting(model)):
-        labels = ids if given.get("labels") is None else given["labels"]  # such as BART's decoder reads its source again
+        labels = (
+            ids if given.get("labels") is None else given["labels"]
+        )  # such as BART's decoder reads its source again
         target = shift(labels) if are_ids(labels) else None
     if ids is None and "input_ids" not in given:
         ids = next((thing for thing in unnamed(model, given) if are_ids(thing)), None)

@@ -54,10 +54,10 @@ CYRILLIC = ((Likeness("Windows-1251", "cp1251"), RUSSIAN), (Likeness("KOI8-R", "
 
 
 def known_encoding(name: str) -> str:
-    """The name of an encoding, if there is one that texts are written in; else the nearest is offered."""
+    """Python's name of an encoding, if there is one that texts are written in; else the nearest is offered."""
     try:
         "a".encode(name)  # refuses what Python can also look up, but is no encoding of text
-        return name
+        return codecs.lookup(name).name
     except (LookupError, ValueError, TypeError) as error:
         guess = nearest(str(name), [*COMMON, *sorted({*aliases, *aliases.values()})])
         raise InputError(
@@ -68,7 +68,7 @@ def known_encoding(name: str) -> str:
 
 def is_wide(name: str) -> bool:
     """Whether a line feed is more than one byte, so that lines cannot be cut before they are decoded."""
-    return len("\n".encode(name)) > 1
+    return len("\n\n".encode(name)) - len("\n".encode(name)) > 1  # a mark at the beginning is no part of it
 
 
 class Recoded(io.RawIOBase):

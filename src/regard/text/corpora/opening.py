@@ -45,8 +45,9 @@ def opened(path: Path, encoding: str = UTF_8) -> Iterator[IO[bytes]]:
             with io.BufferedReader(whole, BUFFER) as file:
                 yield file
     except BROKEN as error:
+        other = "" if encoding == UTF_8 else ", or give another --encoding (none is UTF-8)"
         raise FileError(
-            f"{path} cannot be read", found=str(error) or type(error).__name__, do="fetch or write the file again"
+            f"{path} cannot be read", found=str(error) or type(error).__name__, do=f"fetch or write it again{other}"
         ) from error
 
 

@@ -37,7 +37,7 @@ class Source:
             )
         if self.columns is not None:
             check_columns(self.columns, self.files)
-        known_encoding(self.encoding)
+        object.__setattr__(self, "encoding", known_encoding(self.encoding))  # one name, however it is spelt
 
     @classmethod
     def parse(cls, value: str | Sequence[str] | Mapping[str, Any] | Source) -> Source:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from regard.errors import InputError
 from regard.text.corpora.encoding import UTF_8, Likeness, is_utf_8, likeness
+from regard.text.corpora.formats import SAYING, format_of
 from regard.text.corpora.opening import lines
 from regard.text.corpora.report import excerpt
 from regard.text.corpora.rows import INVALID, Found
@@ -65,6 +66,8 @@ class Undecoded:
         """Some lines as they are in the files; none where a row is unreadable for another reason, as in JSON."""
         if self.encoding != UTF_8:
             return [b""]
+        if format_of(self.group[0]) in SAYING:
+            return []
         found = (line for path in self.group for line in lines(path) if not is_utf_8(line))
         return list(islice(found, LINES))
 

@@ -83,11 +83,7 @@ def evaluate_translations(
         words_per_second=sum(len(source.split()) for source in pairs.sources) / ours.seconds,
         by_length=bleu_by_length(pairs.sources, ours.texts, pairs.references),
         comparison=comparison,
-        notes=[
-            *pairs.notes,
-            *spoken.notes,
-            *([f"{ours.cut:,} translations were cut before they ended"] if ours.cut else []),
-        ],
+        notes=[*pairs.notes, *spoken.notes, *cut_note(ours)],
         outputs=ours.texts,
     )
 
