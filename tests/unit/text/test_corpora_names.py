@@ -109,7 +109,7 @@ def test_a_missing_file_is_answered_with_the_nearest_names(tmp_path: Path) -> No
         Corpus([Source(("nowhere/train.en",))], tmp_path, Checks(fields=1)).check()
     with pytest.raises(FileError, match="is a folder"):
         Corpus([Source((".",))], tmp_path, Checks(fields=1)).check()
-    with pytest.raises(FileError, match="no pattern"):
+    with pytest.raises(FileError, match=r"no pattern|no file"):  # `**x` is one since Python 3.13, and nothing fits
         Corpus([Source(("**x",))], tmp_path, Checks(fields=1)).check()
 
 
