@@ -26,7 +26,7 @@ demo: $(READY)
 	@$(BIN)/python -m tools.demo
 
 test: $(READY)
-	@$(BIN)/python -m pytest -n 2
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 test-portable: $(READY)
 	@$(BIN)/python -m tools.portable

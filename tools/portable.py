@@ -113,7 +113,7 @@ def green(one: Configuration, tests: list[str]) -> bool:
     python = Path(sys.executable) if not one.python else prepared(one.python)
     status = 1
     if python is not None:
-        command = [python, "-m", "pytest", "-n", COPIES, *tests]
+        command = [python, "-m", "pytest", "-n", COPIES, "--dist", "loadgroup", *tests]
         status = subprocess.run(command, cwd=ROOT, env=one.environment(), check=False).returncode
     print(f"== {one.name}: {'green' if status == 0 else 'RED'} after {time.monotonic() - started:.0f} s", flush=True)
     return status == 0

@@ -29,6 +29,9 @@ CHANCE = 50  # il or elle, of a hundred, by the toss of a coin
 SEARCHED, SHOWN = 400, 600  # sentences; a good third of them asks for il or elle
 
 
+pytestmark = pytest.mark.xdist_group("grammar heads")  # in one process: the search for heads is made once
+
+
 @pytest.fixture(scope="module")
 def translator() -> regard.Translator:
     task = regard.load(MODEL, "cpu")
