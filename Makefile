@@ -6,7 +6,7 @@ READY := .venv/.ready
 .PHONY: help setup demo test test-portable check format architecture clean
 
 help:
-	@echo "make demo          train a small translator (about six minutes) and show what it says"
+	@echo "make demo          train a small translator (six to ten minutes) and show what it says"
 	@echo "make test          all tests"
 	@echo "make test-portable all tests as other processors, numbers of threads and Pythons run them"
 	@echo "make check         lint, format, types, layers"
