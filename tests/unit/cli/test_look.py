@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -46,6 +47,11 @@ def run(places: dict[str, str], *arguments: str, given: str | None = None) -> Re
     return CliRunner().invoke(app, [places.get(argument, argument) for argument in arguments], input=given)
 
 
+def read(result: Result) -> str:
+    """What is printed, but for how far off the badge says it is: that is rounding, and threads round each time anew."""
+    return re.sub(r"\d+e-\d+", "so much", result.stdout)
+
+
 @pytest.mark.parametrize("name", ["transformer learned", "decoder", "encoder", "recurrent attention", "llama", "t5"])
 def test_any_model_of_text(name: str, places: dict[str, str]) -> None:
     result = run(places, "look", name, TEXT)
@@ -56,13 +62,13 @@ def test_any_model_of_text(name: str, places: dict[str, str]) -> None:
         cross = {"t5": "EncDecAttention"}.get(name, "decoder.1.cross")
         assert cross in result.stdout.splitlines()[0]
         assert "of the last cross-attention" in result.stdout
-    assert run(places, "look", name, "-", given=TEXT).stdout == result.stdout
+    assert read(run(places, "look", name, "-", given=TEXT)) == read(result)
 
 
 def test_a_recording_needs_no_text(places: dict[str, str]) -> None:
     result = run(places, "look", "seen")
     assert result.exit_code == 0, result.stderr
-    assert result.stdout == run(places, "look", "transformer learned", TEXT, "--target", "w5 w6 w7").stdout
+    assert read(result) == read(run(places, "look", "transformer learned", TEXT, "--target", "w5 w6 w7"))
     assert "w8" in run(places, "look", "seen", "--call", "0").stdout
 
 
