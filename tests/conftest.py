@@ -14,6 +14,9 @@ from tests.threads import THREADS
 settings.register_profile("regard", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("regard")
 
+# Torch warns of some things once a process, so that which test sees it would hang on the order they run in: each sees it.
+torch.set_warn_always(True)
+
 
 @pytest.fixture(autouse=True)
 def threads() -> Iterator[None]:
