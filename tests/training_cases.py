@@ -18,9 +18,9 @@ from typing import Any
 import torch
 
 from regard.training import Outcome, train
-from regard.training.events import Event, Listener, Note, silent
-from regard.training.recipe import toml_value
-from regard.training.state import checkpoints
+from regard.training.loop.state import checkpoints
+from regard.training.recipe.recipe import toml_value
+from regard.training.report.events import Event, Listener, Note, silent
 from tests.threads import THREADS
 
 ENGLISH = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
