@@ -21,7 +21,7 @@ from regard.training.loop.lock import locked
 from regard.training.report.events import Saved
 from tests.training_cases import TINY, Heard, Stop, go, numbers, write_rows
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 HOLD = (
     "import sys, time; from pathlib import Path; from regard.training.loop.lock import locked\n"
     "with locked(Path(sys.argv[1])):\n"

@@ -28,7 +28,7 @@ from regard.training.report.events import Event, Finished, Preparing, Saved, Sta
 from tests.threads import THREADS
 from tests.training_cases import CHANCE, TINY, Heard, Stop, go, left_by, numbers, same, settings, write_rows
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 
 
 @pytest.fixture(autouse=True)
