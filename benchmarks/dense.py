@@ -1,4 +1,4 @@
-"""Attention written out plainly in float64, from what a held model told: the other side of comparisons."""
+"""Attention written out plainly in float64, from what was captured of a model: the other side of comparisons."""
 
 from __future__ import annotations
 
@@ -8,28 +8,29 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from regard.lens.assembly.recorder import Seen
+from regard.lens.assembly.step import AttentionCapture
 
 
 @dataclass
-class Kept:
-    """A recorder that only keeps what it is told, copied: a static cache writes over its keys."""
+class Captures:
+    """A recorder that only copies what it is told: a static cache writes over its keys."""
 
-    seen: list[Seen] = field(default_factory=list)
-    told: list[tuple[Any, ...]] = field(default_factory=list)
+    captures: list[AttentionCapture] = field(default_factory=list)
+    events: list[tuple[Any, ...]] = field(default_factory=list)
 
     def begin_call(self, ids: Tensor | None = None, *, target: Tensor | None = None) -> None:
-        self.told.append(("begin", ids, target))
+        self.events.append(("begin", ids, target))
 
     def end_call(self, *, order: Tensor | None = None) -> None:
-        self.told.append(("end", order))
+        self.events.append(("end", order))
 
-    def see(self, seen: Seen) -> None:
-        self.told.append(("see", seen.site))
-        self.seen.append(replace(seen, query=seen.query.clone(), key=seen.key.clone(), value=seen.value.clone()))
+    def capture(self, capture: AttentionCapture) -> None:
+        self.events.append(("capture", capture.site))
+        copies = {name: getattr(capture, name).clone() for name in ("query", "key", "value")}
+        self.captures.append(replace(capture, **copies))
 
 
-def dense(seen: Seen) -> tuple[Tensor, Tensor]:
+def dense(seen: AttentionCapture) -> tuple[Tensor, Tensor]:
     """All weights and the entropy of each row, in float64, written out plainly from what was recorded."""
     options, group = seen.options, seen.query.shape[1] // seen.key.shape[1]
     query, key = seen.query.double(), seen.key.double().repeat_interleave(group, 1)
@@ -45,7 +46,7 @@ def dense(seen: Seen) -> tuple[Tensor, Tensor]:
     return weights[..., : key.shape[-2]], -torch.special.xlogy(weights, weights).sum(-1)
 
 
-def visible(seen: Seen) -> Tensor:
+def visible(seen: AttentionCapture) -> Tensor:
     """Which cells the band and a mask of booleans show."""
     options, queries, keys = seen.options, seen.query.shape[-2], seen.key.shape[-2]
     offset = options.get("offset")

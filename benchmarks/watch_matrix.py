@@ -23,12 +23,12 @@ from rich.table import Table
 from torch import Tensor
 
 from benchmarks import peers
-from benchmarks.dense import Kept, dense, far
+from benchmarks.dense import Captures, dense, far
 from benchmarks.zoo import ALSO_REFUSED, MODELS, REFUSED
 from regard.attention import attend, received
 from regard.errors import RegardError
-from regard.lens.assembly.recorder import Seen
-from regard.lens.hooks import hold
+from regard.lens.assembly.step import AttentionCapture
+from regard.lens.hooks import attach
 
 BOUND = 1e-5
 NEW, BEAMS = 4, 3  # tokens generated, beams
@@ -91,13 +91,13 @@ def compared(model: Any, padding: str, way: str) -> float:
         model.set_attn_implementation("eager")
         eager = ran(model, given, way, output_attentions=True)
         model.set_attn_implementation(usual)
-        kept = Kept()
-        with hold(model, kept):
+        kept = Captures()
+        with attach(model, kept):
             watched = ran(model, given, way)
     expected = eager_weights(eager, way)
-    assert len(kept.seen) == sum(map(len, expected.values())), "another number of attentions than eager's"
+    assert len(kept.captures) == sum(map(len, expected.values())), "another number of attentions than eager's"
     worst = outputs_apart(watched, eager, given, way)
-    for seen in kept.seen:
+    for seen in kept.captures:
         weights = expected[kind_of(seen.site)].pop(0).double()
         worst = max(worst, apart(seen, weights, rows_of(seen, given.get("attention_mask"))))
     return worst
@@ -139,7 +139,7 @@ def outputs_apart(one: Any, other: Any, given: dict[str, Tensor], way: str) -> f
     return far(a[real.bool()], b[real.bool()]) if a.shape[:-1] == real.shape else far(a, b)
 
 
-def rows_of(seen: Seen, real: Tensor | None) -> Tensor:
+def rows_of(seen: AttentionCapture, real: Tensor | None) -> Tensor:
     """Which rows are a token's, (B, Q): what padding looks at is nobody's."""
     texts, _, queries, _ = seen.query.shape
     own = kind_of(seen.site) != "cross" and "vision" not in seen.site
@@ -148,7 +148,7 @@ def rows_of(seen: Seen, real: Tensor | None) -> Tensor:
     return real.repeat_interleave(texts // len(real), 0).bool()
 
 
-def apart(seen: Seen, eager: Tensor, rows: Tensor) -> float:
+def apart(seen: AttentionCapture, eager: Tensor, rows: Tensor) -> float:
     """Weights against eager's, and entropy and received attention against the dense float64 ones."""
     weights, entropy = dense(seen)
     keys, mine = weights.shape[-1], rows[:, None]
@@ -166,7 +166,7 @@ def apart(seen: Seen, eager: Tensor, rows: Tensor) -> float:
 def refusal(name: str) -> str:
     """How a model that computes attention itself is refused; empty when it is not."""
     try:
-        with torch.no_grad(), hold(model := {**REFUSED, **ALSO_REFUSED}[name](), Kept()):
+        with torch.no_grad(), attach(model := {**REFUSED, **ALSO_REFUSED}[name](), Captures()):
             model(torch.tensor([[7, 8, 9]]))
     except RegardError as error:
         return str(error)

@@ -17,10 +17,10 @@ from torch.overrides import TorchFunctionMode
 
 import regard
 from benchmarks import watch_matrix as matrix
-from benchmarks.dense import Kept, dense, far
+from benchmarks.dense import Captures, dense, far
 from benchmarks.zoo import MORE
-from regard.lens.assembly.recorder import Seen
-from regard.lens.hooks import hold
+from regard.lens.assembly.step import AttentionCapture
+from regard.lens.hooks import attach
 from regard.lens.recording_api import Recording
 
 SOFTMAXES = (F.softmax, torch.softmax, Tensor.softmax)
@@ -47,7 +47,7 @@ def written_out(
     is_causal: bool = False, scale: float | None = None, enable_gqa: bool = False,
 ) -> Tensor:  # fmt: skip
     options: Any = {"scale": scale, "mask": attn_mask, "causal": is_causal, "offset": 0 if is_causal else None}
-    return dense(Seen("", query, key, value, value, options, ""))[0]
+    return dense(AttentionCapture("", query, key, value, value, options, ""))[0]
 
 
 def compared(model: Any, padding: str, way: str) -> float:
@@ -58,21 +58,21 @@ def compared(model: Any, padding: str, way: str) -> float:
         with Caught() as caught:
             eager = matrix.ran(model, given, way)
         model.set_attn_implementation(usual)
-        kept = Kept()
-        with regard.watch(model) as recording, hold(model, kept):
+        kept = Captures()
+        with regard.watch(model) as recording, attach(model, kept):
             watched = matrix.ran(model, given, way)
     worst = matrix.outputs_apart(watched, eager, given, way)
-    weights = [weights_of(seen, caught.weights) for seen in kept.seen]
+    weights = [weights_of(seen, caught.weights) for seen in kept.captures]
     order = getattr(watched, "beam_indices", None)
-    rows = [matrix.rows_of(seen, given.get("attention_mask")) for seen in kept.seen]
-    for seen, one, real in zip(kept.seen, weights, rows, strict=True):
+    rows = [matrix.rows_of(seen, given.get("attention_mask")) for seen in kept.captures]
+    for seen, one, real in zip(kept.captures, weights, rows, strict=True):
         shown = real[:, None, :, None]
         worst = max(worst, far(dense(seen)[0] * shown, one * shown))
     assert recording.badge.true, str(recording.badge)
     return max(worst, joined_apart(recording, by_site(kept, weights, rows), order))
 
 
-def weights_of(seen: Seen, caught: list[Tensor]) -> Tensor:
+def weights_of(seen: AttentionCapture, caught: list[Tensor]) -> Tensor:
     """The next softmax that is of this size: others, as of experts, are none of attention."""
     texts, heads, queries, _ = seen.query.shape
     keys = seen.key.shape[-2]
@@ -83,20 +83,20 @@ def weights_of(seen: Seen, caught: list[Tensor]) -> Tensor:
     raise AssertionError(f"eager attention has no softmax for {seen.site}")
 
 
-Steps = dict[str, list[tuple[Seen, Tensor, Tensor]]]
+Steps = dict[str, list[tuple[AttentionCapture, Tensor, Tensor]]]
 
 
-def by_site(kept: Kept, weights: list[Tensor], rows: list[Tensor]) -> Steps:
+def by_site(kept: Captures, weights: list[Tensor], rows: list[Tensor]) -> Steps:
     """What each site did, step by step; a layer used twice within one is two sites."""
     sites: Steps = {}
     counts: dict[str, int] = {}
-    found = iter(zip(kept.seen, weights, rows, strict=True))
-    for told in kept.told:
-        if told[0] == "begin":
+    found = iter(zip(kept.captures, weights, rows, strict=True))
+    for event in kept.events:
+        if event[0] == "begin":
             counts = {}
-        elif told[0] == "see":
-            counts[told[1]] = counts.get(told[1], 0) + 1
-            name = told[1] if counts[told[1]] == 1 else f"{told[1]}#{counts[told[1]]}"
+        elif event[0] == "capture":
+            counts[event[1]] = counts.get(event[1], 0) + 1
+            name = event[1] if counts[event[1]] == 1 else f"{event[1]}#{counts[event[1]]}"
             sites.setdefault(name, []).append(next(found))
     return sites
 
@@ -117,7 +117,7 @@ def joined_apart(recording: Recording, sites: Steps, order: Tensor | None) -> fl
 
 
 def laid_out(
-    steps: list[tuple[Seen, Tensor, Tensor]], text: int, keys: int, order: Tensor | None
+    steps: list[tuple[AttentionCapture, Tensor, Tensor]], text: int, keys: int, order: Tensor | None
 ) -> tuple[Tensor, Tensor]:
     """The rows (heads, rows, keys) of one text from first to last, and which of them are a token's."""
     base = min(seen.first_key for seen, _, _ in steps)

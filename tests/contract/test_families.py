@@ -308,7 +308,7 @@ def test_every_attention_goes_through_its_seam(family: Family) -> None:
     plain = family.run(model, example)
     for site, seam in seams(model).items():
         spy = Spy()
-        with seam.held(spy):
+        with seam.hooked(spy):
             watched = family.run(model, example)
         assert spy.calls == expected_calls(family, site)
         assert torch.equal(watched, plain)
@@ -322,7 +322,7 @@ def test_a_hook_can_change_what_any_site_says(family: Family) -> None:
     model, example = family.model(), family.example()
     plain = family.run(model, example)
     for seam in seams(model).values():
-        with seam.held(silence):
+        with seam.hooked(silence):
             assert not torch.allclose(family.run(model, example), plain, atol=1e-4)
         assert torch.equal(family.run(model, example), plain)
 

@@ -131,7 +131,7 @@ def where_it_looked(model: Any, numbers: list[list[int]]) -> tuple[float, float]
         return output
 
     target = padded([[START, *number[::-1]] for number in numbers])
-    with seams(model)["decoder.0.cross"].held(hook), torch.no_grad():
+    with seams(model)["decoder.0.cross"].hooked(hook), torch.no_grad():
         model(padded(numbers), target)
     weights = torch.stack(rows, 1)  # number, place in the target, place in the source
     places = [(i, t, len(number) - 1 - t) for i, number in enumerate(numbers) for t in range(len(number))]

@@ -15,12 +15,18 @@ import torch
 import transformers
 
 import regard
-from regard.lens import torch_names
-from regard.lens.hooks import transformers_names
-from regard.lens.hooks.mask_functions import Pattern, free_variables, function_name, read_pattern
-from regard.lens.hooks.transformers_names import MAKERS, MASKING, Maker
-from regard.lens.recording import logsumexp as sums
-from regard.lens.recording.score_terms import Terms
+from regard.attention import torch_names
+from regard.attention.logsumexp import logsumexp
+from regard.lens.hooks import transformers_internals as transformers_names
+from regard.lens.hooks.transformers_internals import (
+    MAKERS,
+    MASKING,
+    FunctionPattern,
+    Maker,
+    free_variables,
+    function_name,
+    read_pattern,
+)
 from regard.text.scores import bootstrap
 from regard.training.optim import foreach
 from tests.bounds import weights_apart
@@ -100,7 +106,7 @@ def test_a_mask_function_remembers_what_we_read(maker: Maker) -> None:
     try:
         function = made_by(maker)
     except AttributeError:
-        pytest.fail(moved(f"{MASKING}.{maker.name}", "makes masks; instead: its new name in transformers_names"))
+        pytest.fail(moved(f"{MASKING}.{maker.name}", "makes masks; instead: its new name in transformers_internals"))
     assert function_name(function) == maker.name, f"{VERSIONS} calls what {maker.name} makes {function_name(function)}"
     if maker.variable:
         found = free_variables(function)
@@ -116,7 +122,7 @@ def test_a_mask_function_that_remembers_something_else_is_drawn() -> None:
 
     function = sliding_window_overlay(3)
     function.__module__, function.__qualname__ = MASKING, "sliding_window_overlay.<locals>.inner_mask"
-    assert read_pattern(function, end=4) == Pattern(strange=("sliding_window_overlay",))
+    assert read_pattern(function, end=4) == FunctionPattern(strange=("sliding_window_overlay",))
 
 
 # What they do
@@ -142,9 +148,8 @@ def test_the_names_of_a_compiled_model_s_parts() -> None:
 def test_the_kernel_gives_the_lse(causal: bool) -> None:
     generator = torch.Generator().manual_seed(0)
     query, key = (torch.randn(1, 2, 6, 4, generator=generator, dtype=torch.float64) for _ in range(2))
-    terms = Terms(scale=0.5, offset=0, causal=causal)
-    exact = sums.log_sums(query, key, terms, [slice(0, 6)])
-    found = torch_names.flash_lse(query, key, 0.5, causal=causal)
+    exact = logsumexp(query, key, scale=0.5, causal=causal)
+    _, found = torch_names.flash_with_lse(query, key, key, None, causal, 0.5)
     torch.testing.assert_close(found, exact, atol=weights_apart(query, key, 0.5), rtol=0)
 
 

@@ -7,12 +7,12 @@ float64), and gives back what was asked to be seen.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, overload
+from typing import Literal, Unpack, overload
 
 import torch
 from torch import Tensor
 
-from regard.attention.fused import fits, fused
+from regard.attention.fused import fits, fused, fused_with_lse
 from regard.attention.inputs import ScoreOptions, check_value, read_dropout, read_scores
 from regard.attention.masks import Window
 from regard.attention.scores import Scores, full_precision
@@ -93,6 +93,21 @@ def attend(
         steps = stepped(*exactly(scores, value), dropout)
         return steps.output.to(query.dtype), steps
     return whole(BACKENDS[choose(scores, dropout)](scores, value, dropout), query)
+
+
+def attend_with_lse(
+    query: Tensor, key: Tensor, value: Tensor, *, dropout: float = 0.0, **options: Unpack[ScoreOptions]
+) -> tuple[Tensor, Tensor | None]:
+    """The output of `attend`, bit for bit, and the lse (batch..., heads, queries) where computing it gave that too."""
+    scores = read_scores(query, key, options)
+    check_value(value, query, key)
+    dropout = read_dropout(dropout)
+    scores, value = in_one_dtype(scores, value)
+    backend = choose(scores, dropout)
+    if backend != "fused":
+        return whole(BACKENDS[backend](scores, value, dropout), query), None
+    output, lse = fused_with_lse(scores, value, dropout)
+    return whole(output, query), None if lse is None else lse.flatten(-3, -2)
 
 
 def choose(scores: Scores, dropout: float) -> str:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import zip_longest
+from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from regard.attention.scores import HALVES, LOW, NOWHERE, Scores
+from regard.attention.torch_names import flash_with_lse, takes_flash
 
+EXACT = (torch.float32, torch.float64)  # in half precision the kernel sums what it has rounded
 GRID = 1 << 24  # the largest mask we build for it; beyond that the tiled path needs less memory
 
 
@@ -89,17 +92,60 @@ def folds(scores: Scores) -> bool:
 
 def fused(scores: Scores, value_BJKV: Tensor, dropout: float = 0.0) -> Tensor:
     """The output (B..., J, G, Q, V)."""
+    inputs = sdpa_inputs(scores, value_BJKV)
+    output = F.scaled_dot_product_attention(
+        inputs.query, inputs.key, inputs.value, attn_mask=inputs.mask, is_causal=inputs.causal, dropout_p=dropout,
+        scale=scores.rule.scale, enable_gqa=inputs.grouped,
+    )  # fmt: skip
+    return ungrouped(output, scores, value_BJKV, inputs.empty)
+
+
+def fused_with_lse(scores: Scores, value_BJKV: Tensor, dropout: float = 0.0) -> tuple[Tensor, Tensor | None]:
+    """The same output, bit for bit, and the lse (B..., J, G, Q) where the kernel that SDPA takes gives it too."""
+    inputs, scale = sdpa_inputs(scores, value_BJKV), scores.rule.scale
+    four_tensors = inputs.query, inputs.key, inputs.value, additive(inputs.mask, inputs.query)
+    if inputs.grouped or scores.dtype not in EXACT or not takes_flash(*four_tensors, inputs.causal, dropout, scale):
+        return fused(scores, value_BJKV, dropout), None
+    output, lse = flash_with_lse(*four_tensors, inputs.causal, scale)
+    lse = lse.reshape(scores.query_BJGQD.shape[:-1])
+    lse = lse if inputs.empty is None else lse.masked_fill(inputs.empty[..., 0], NOWHERE)
+    return ungrouped(output, scores, value_BJKV, inputs.empty), lse
+
+
+class SDPAInputs(NamedTuple):
+    """What SDPA is given: tensors of rank 4, and which rows are empty (..., Q, 1)."""
+
+    query: Tensor
+    key: Tensor
+    value: Tensor
+    mask: Tensor | None
+    causal: bool
+    grouped: bool
+    empty: Tensor | None
+
+
+def sdpa_inputs(scores: Scores, value_BJKV: Tensor) -> SDPAInputs:
     sight = scores.rule.sight
     causal = sight.banded and sight.causal_square and sight.mask is None and not scores.terms
     mask, empty = (None, None) if causal else one_mask(scores)
     query, key, value = map(dense_rows, even_dims(scores.query_BJGQD, scores.key_BJKD, value_BJKV))
     queries, keys, values = four(query, key, value, fold=folds(scores))
-    output = F.scaled_dot_product_attention(
-        queries, keys, values, attn_mask=None if mask is None else mask_of_four(mask, query, fold=folds(scores)),
-        is_causal=causal, dropout_p=dropout, scale=scores.rule.scale, enable_gqa=queries.shape[-3] != keys.shape[-3],
-    )  # fmt: skip
-    output = output[..., : value_BJKV.shape[-1]].reshape(*query.shape[:-1], value_BJKV.shape[-1])
+    mask = None if mask is None else mask_of_four(mask, query, fold=folds(scores))
+    return SDPAInputs(queries, keys, values, mask, causal, queries.shape[-3] != keys.shape[-3], empty)
+
+
+def ungrouped(output: Tensor, scores: Scores, value_BJKV: Tensor, empty: Tensor | None) -> Tensor:
+    """(B..., J, G, Q, V) as it was asked for: without the columns that only made dims even, zeros in empty rows."""
+    width = value_BJKV.shape[-1]
+    output = output[..., :width].reshape(*scores.query_BJGQD.shape[:-1], width)
     return output if empty is None else output.masked_fill(empty, 0.0)
+
+
+def additive(mask: Tensor | None, query: Tensor) -> Tensor | None:
+    """A mask as SDPA hands it to its kernels: numbers to add."""
+    if mask is None or mask.dtype != torch.bool:
+        return mask
+    return torch.zeros_like(mask, dtype=query.dtype).masked_fill(~mask, NOWHERE)
 
 
 def one_mask(scores: Scores) -> tuple[Tensor | None, Tensor | None]:

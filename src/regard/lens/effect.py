@@ -12,11 +12,11 @@ from typing import Any
 from torch import Tensor
 
 from regard.errors import InputError, UnknownNameError
-from regard.lens.assembly.storage import Keep
+from regard.lens.assembly.watch_options import WatchOptions
 from regard.lens.head_kinds import write_csv
+from regard.lens.hooks.attach import attach, module_of
 from regard.lens.hooks.changes import Means
-from regard.lens.hooks.opened import opened
-from regard.lens.intervene import intervene, led
+from regard.lens.intervene import intervene
 
 Told = Callable[[int, int], None]
 
@@ -81,12 +81,12 @@ def effect(
     """
     heads = [heads] if isinstance(heads, int) else heads
     baseline, found = scored(model, score)
-    keep = Keep(None if sites is None else (sites,) if isinstance(sites, str) else tuple(sites))
+    options = WatchOptions(None if sites is None else (sites,) if isinstance(sites, str) else tuple(sites))
     places = [
-        (site, head) for site, size in found.items() if keep.wants(site)
+        (site, head) for site, size in found.items() if options.wants(site)
         for head in (range(size) if heads is None else heads) if head < size
     ]  # fmt: skip
-    if not any(map(keep.wants, found)):
+    if not any(map(options.wants, found)):
         raise UnknownNameError("site", str(sites), found)
     if not places:
         raise InputError(f"no site has such heads: {list(heads or ())}", found=f"{max(found.values())} heads at most")
@@ -110,7 +110,7 @@ def without(model: Any, heads: Sequence[tuple[str, int]], means: Means | None = 
 
 def scored(model: Any, score: Callable[[Any], float]) -> tuple[float, dict[str, int]]:
     """The score, and how many heads each site had meanwhile."""
-    module, _ = opened(model)
+    module, _ = module_of(model)
     found: dict[str, int] = {}
 
     def hook(
@@ -119,7 +119,7 @@ def scored(model: Any, score: Callable[[Any], float]) -> tuple[float, dict[str, 
         found[site] = query.shape[-3]
         return call(query, key, value, **options)
 
-    with led(module, hook):
+    with attach(module, hook=hook):
         value = number_of(score(model))
     if not found:
         raise InputError("the score did not use the model", found="no attention came through", do="call it in `score`")

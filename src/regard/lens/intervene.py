@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import contextmanager
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from regard.attention.torch_names import COMPILED
 from regard.errors import InputError, KindError, UnknownNameError
+from regard.lens.hooks.attach import attach, module_of
 from regard.lens.hooks.changes import Asked, Change, Forbid, Mean, Means, Pin, Sharpen, Silence
-from regard.lens.hooks.opened import opened
 from regard.lens.recording.forward import CROSS
-from regard.lens.torch_names import COMPILED
-from regard.models import Recurrent, seams
-from regard.models.seam import Hook
+from regard.models import seams
 
 Place = tuple[str, int | None]  # a site's name or a pattern, a head's number or None for all
 Edge = tuple[str, int | None, int | None, int | None]  # and a row and a key, each None for all
@@ -61,10 +60,10 @@ def intervene(
     groups = ((Silence, silence, 2), (Forbid, forbid, 4), (Pin, pin, 4), (Sharpen, sharpen, 4))
     changes: list[Change] = [Mean(site, head, means) for site, head in several("mean", mean, 2)]
     changes += [kind(*one) for kind, given, size in groups for one in several(kind.__name__.lower(), given, size)]
-    module, _ = opened(model)
+    module, _ = module_of(model)
     check_sites(module, changes)
     changer = Changer(changes, decoding(module))
-    with led(module, changer):
+    with attach(module, hook=changer):
         yield
     changer.check()
 
@@ -99,38 +98,23 @@ def check_numbers(name: str, one: Sequence[Any]) -> None:
 
 def check_sites(model: nn.Module, changes: Sequence[Change]) -> None:
     """In our models every site is known beforehand."""
-    found = seams(model)
+    sites = seams(model)
     for change in changes:
-        if found and not any(change.concerns(site) for site in found):
-            raise UnknownNameError("site", change.site, found)
+        if sites and not any(change.concerns(site) for site in sites):
+            raise UnknownNameError("site", change.site, sites)
 
 
 def decoding(model: nn.Module) -> set[str]:
     """The sites of PyTorch's own decoder that look at another text, which their name does not say."""
-    found = (name for name, part in model.named_modules() if isinstance(part, nn.TransformerDecoderLayer))
-    return {f"{name.replace(COMPILED, '')}.multihead_attn".removeprefix(".") for name in found}
-
-
-def led(model: nn.Module, hook: Hook) -> AbstractContextManager[Any]:
-    """Let a hook stand before every attention of a model, whoever wrote it."""
-    found = seams(model)
-    if found:
-        stack = ExitStack()
-        for seam in found.values():
-            stack.enter_context(seam.held(hook))
-        return stack
-    if isinstance(model, Recurrent):
-        raise InputError("this model has no attention to change", found=type(model.cells).__name__)
-    from regard.lens.hooks import hold  # only then is Hugging Face's library asked for
-
-    return hold(model, hook=hook)
+    layers = (name for name, part in model.named_modules() if isinstance(part, nn.TransformerDecoderLayer))
+    return {f"{name.replace(COMPILED, '')}.multihead_attn".removeprefix(".") for name in layers}
 
 
 class Changer:
     """A hook that makes the changes, the first given innermost, and knows which sites it met and what it changed."""
 
     def __init__(self, changes: Sequence[Change], crossing: Collection[str] = ()) -> None:
-        self.changes, self.met, self.made = list(changes), set[str](), set[int]()
+        self.changes, self.met, self.effective = list(changes), set[str](), set[int]()
         self.stepped = False  # row by row, as a text is generated: it may end before a row that was meant
         self.crossing = crossing  # sites that look at another text, besides those whose name says so
         self.position: int | None = None  # in its own text, of the first row that the decoder computes now
@@ -147,7 +131,7 @@ class Changer:
         for change in mine:
             before, asked = asked, change.ask(asked)
             if asked is not before or isinstance(change, (Silence, Mean)):
-                self.made.add(id(change))
+                self.effective.add(id(change))
         output = call(asked.query, asked.key, value, **asked.options)
         for change in mine:
             output = change.answer(asked, output)
@@ -170,7 +154,7 @@ class Changer:
         for change in self.changes:
             if self.met and not any(change.concerns(site) for site in self.met):
                 raise UnknownNameError("site", change.site, sorted(self.met))
-            if self.met and id(change) not in self.made and not self.stepped:
+            if self.met and id(change) not in self.effective and not self.stepped:
                 raise InputError(
                     "a change of this block changed nothing", found=f"{change}: no such row or key came",
                     do="rows and keys count from 0; look how long the text is",
@@ -190,8 +174,8 @@ def means(model: Any) -> Iterator[dict[tuple[str, int], Tensor]]:
 
     Rows of padding count too: run texts of one length, or one by one.
     """
-    module, _ = opened(model)
-    found: dict[tuple[str, int], Tensor] = {}
+    module, _ = module_of(model)
+    head_means: dict[tuple[str, int], Tensor] = {}
     sums: dict[str, Tensor] = {}
     counts: dict[str, int] = {}
 
@@ -208,7 +192,7 @@ def means(model: Any) -> Iterator[dict[tuple[str, int], Tensor]]:
         add(site, output)
         return output
 
-    with led(module, hook):
-        yield found
+    with attach(module, hook=hook):
+        yield head_means
     for site, total in sums.items():
-        found.update({(site, head): row / counts[site] for head, row in enumerate(total)})
+        head_means.update({(site, head): row / counts[site] for head, row in enumerate(total)})

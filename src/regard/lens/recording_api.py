@@ -45,8 +45,8 @@ class Recording:
     @property
     def calls(self) -> list[Call]:
         """In the order they were made."""
-        entries = [] if self.recorder is None else self.recorder.entries
-        return [*self.loaded, *(entry.done() for entry in entries if entry.tracks)]
+        builders = [] if self.recorder is None else self.recorder.builders
+        return [*self.loaded, *(builder.done() for builder in builders if builder.steps)]
 
     @property
     def last(self) -> Call:
@@ -110,10 +110,10 @@ class Recording:
 
         `roots` says in which row of the prompt each text began; by default text b began in row b.
         """
-        entries = [] if self.recorder is None else [entry for entry in self.recorder.entries if entry.tracks]
-        if not -len(entries) <= call < len(entries):
-            raise InputError("there is no such call to put in order", found=f"{call}, of {len(entries)}")
-        entries[call].follow(texts, roots)
+        builders = [] if self.recorder is None else [one for one in self.recorder.builders if one.steps]
+        if not -len(builders) <= call < len(builders):
+            raise InputError("there is no such call to put in order", found=f"{call}, of {len(builders)}")
+        builders[call].follow(texts, roots)
 
     def save(self, path: str | Path) -> None:
         """Write all calls as one `.regard` file, whole or not at all."""

@@ -7,6 +7,7 @@ see is what is computed, whatever others change before.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -16,6 +17,7 @@ from torch import Tensor, nn
 
 from regard.attention import attend
 
+HOOKING = threading.Lock()
 Attend = Callable[..., Tensor]
 Hook = Callable[..., Tensor]  # (site, next: Attend, query, key, value, **options) -> output
 
@@ -25,7 +27,7 @@ class Seam:
 
     def __init__(self, site: str) -> None:
         self.site = site
-        self.hooks: list[Hook] = []
+        self.hooks: tuple[Hook, ...] = ()  # a new one whenever one comes or goes: another thread may be calling
 
     def __call__(self, query: Tensor, key: Tensor, value: Tensor, **options: Any) -> Tensor:
         call: Attend = attend
@@ -34,17 +36,19 @@ class Seam:
         return call(query, key, value, **options)
 
     @contextmanager
-    def held(self, hook: Hook, *, innermost: bool = False) -> Iterator[None]:
+    def hooked(self, hook: Hook, *, innermost: bool = False) -> Iterator[None]:
         """Let `hook` stand between the layer and `attend` for the length of a with block."""
-        self.hooks.insert(0 if innermost else len(self.hooks), hook)
+        with HOOKING:
+            self.hooks = (hook, *self.hooks) if innermost else (*self.hooks, hook)
         try:
             yield
         finally:  # the newest that is this very hook: others may be equal to it, or be let go in another order
-            newest = next(i for i in reversed(range(len(self.hooks))) if self.hooks[i] is hook)
-            del self.hooks[newest]
+            with HOOKING:
+                newest = max(place for place, one in enumerate(self.hooks) if one is hook)
+                self.hooks = (*self.hooks[:newest], *self.hooks[newest + 1 :])
 
 
 def seams(model: nn.Module) -> dict[str, Seam]:
     """Every seam of a model by its site's name, in the order of the layers."""
-    found = (getattr(module, "seam", None) for module in model.modules())
-    return {seam.site: seam for seam in found if isinstance(seam, Seam)}
+    attributes = (getattr(module, "seam", None) for module in model.modules())
+    return {seam.site: seam for seam in attributes if isinstance(seam, Seam)}

@@ -166,7 +166,7 @@ def test_every_step_goes_through_the_seams(name: str) -> None:
         return attend(query, key, value, **options)
 
     stepper, prompt = stepper_for(model, example.ids)
-    with seams(model)["decoder.1.self"].held(hook):
+    with seams(model)["decoder.1.self"].hooked(hook):
         stepper.advance(prompt)
         for _ in range(3):
             stepper.advance(torch.tensor([[5], [6]]))

@@ -38,7 +38,7 @@ def dense(model: nn.Module) -> Iterator[dict[str, list[Tensor]]]:
 
     with ExitStack() as stack:
         for seam in seams(model).values():
-            stack.enter_context(seam.held(hook))
+            stack.enter_context(seam.hooked(hook))
         yield found
 
 

@@ -248,7 +248,7 @@ def test_attention_asks_for_dropout_of_weights_in_training_only(training: bool) 
 
     config, x = transformer(attention_dropout=0.25), drawn(1, 3, 16, dtype=torch.float32)
     own, cross = SelfAttention(config, "own", causal=True), CrossAttention(config, "cross")
-    with own.train(training).seam.held(hook), cross.train(training).seam.held(hook):
+    with own.train(training).seam.hooked(hook), cross.train(training).seam.hooked(hook):
         own(x, None, None)
         cross(x, x, None, None)
     assert asked == [("own", 0.25 * training), ("cross", 0.25 * training)]

@@ -66,7 +66,7 @@ def test_the_scores_go_through_the_door_as_bias() -> None:
         weights.append(steps.weights[:, 0, 0])
         return output
 
-    with seams(model)["decoder.0.cross"].held(hook):
+    with seams(model)["decoder.0.cross"].hooked(hook):
         family.run(model, example)
     assert len(weights) == 5
     for row in weights:
@@ -115,7 +115,7 @@ def test_with_padding_on_the_left_weights_stay_at_the_places_of_the_words() -> N
         masks.append(options["mask"])
         return door(*inputs, **options)
 
-    with seams(model)["decoder.0.cross"].held(hook):
+    with seams(model)["decoder.0.cross"].hooked(hook):
         family.run(model, example)
     assert all(torch.equal(mask[:, 0, 0], example.mask) for mask in masks)
 

@@ -53,7 +53,7 @@ def test_a_hook_gets_the_site_the_inputs_and_the_options() -> None:
         return call(query, key, value, **options)
 
     seam = Seam("decoder.3.cross")
-    with seam.held(hook):
+    with seam.hooked(hook):
         output = seam(QUERY, KEY, VALUE, causal=True, dropout=0.0)
     ((site, query, key, value, options),) = seen
     assert site == "decoder.3.cross"
@@ -66,34 +66,34 @@ def test_a_hook_gets_the_site_the_inputs_and_the_options() -> None:
 
 def test_a_hook_may_change_inputs_options_and_output() -> None:
     seam = Seam("here")
-    with seam.held(lambda site, call, query, key, value, **options: call(query, key, 2 * value, causal=True) + 1):
+    with seam.hooked(lambda site, call, query, key, value, **options: call(query, key, 2 * value, causal=True) + 1):
         found = seam(QUERY, KEY, VALUE)
     torch.testing.assert_close(found, 2 * attend(QUERY, KEY, VALUE, causal=True) + 1)
 
 
 def test_a_hook_need_not_call_on() -> None:
     seam, own = Seam("here"), torch.ones(2, 3, 4, 5)
-    with seam.held(lambda site, call, *inputs, **options: own):
+    with seam.hooked(lambda site, call, *inputs, **options: own):
         assert seam(QUERY, KEY, VALUE) is own
 
 
 def test_hooks_nest_the_newest_outermost() -> None:
     seam, log, plain = Seam("here"), [], attend(QUERY, KEY, VALUE)
-    with seam.held(noting(log, "old")), seam.held(noting(log, "new")):
+    with seam.hooked(noting(log, "old")), seam.hooked(noting(log, "new")):
         seam(QUERY, KEY, VALUE)
     assert log == ["new in", "old in", "old out", "new out"]
-    with seam.held(adding(3)), seam.held(doubling):
+    with seam.hooked(adding(3)), seam.hooked(doubling):
         torch.testing.assert_close(seam(QUERY, KEY, VALUE), 2 * (plain + 3))
-    with seam.held(doubling), seam.held(adding(3)):
+    with seam.hooked(doubling), seam.hooked(adding(3)):
         torch.testing.assert_close(seam(QUERY, KEY, VALUE), 2 * plain + 3)
     assert torch.equal(seam(QUERY, KEY, VALUE), plain)
 
 
 def test_a_hook_held_twice_acts_twice_and_is_let_go_in_turn() -> None:
     seam, plain, three = Seam("here"), attend(QUERY, KEY, VALUE), adding(3)
-    with seam.held(three):
-        with seam.held(doubling):
-            with seam.held(three):
+    with seam.hooked(three):
+        with seam.hooked(doubling):
+            with seam.hooked(three):
                 torch.testing.assert_close(seam(QUERY, KEY, VALUE), 2 * (plain + 3) + 3)
             torch.testing.assert_close(seam(QUERY, KEY, VALUE), 2 * (plain + 3))
         torch.testing.assert_close(seam(QUERY, KEY, VALUE), plain + 3)
@@ -117,22 +117,22 @@ class Alike:
 
 def test_hooks_that_are_equal_are_still_two() -> None:
     seam, plain = Seam("here"), attend(QUERY, KEY, VALUE)
-    with seam.held(Alike(2)):
-        with seam.held(Alike(5)):
+    with seam.hooked(Alike(2)):
+        with seam.hooked(Alike(5)):
             torch.testing.assert_close(seam(QUERY, KEY, VALUE), 10 * plain)
         torch.testing.assert_close(seam(QUERY, KEY, VALUE), 2 * plain)
-    assert seam.hooks == []
+    assert seam.hooks == ()
 
 
 def test_hooks_can_be_let_go_in_another_order() -> None:
     seam, plain = Seam("here"), attend(QUERY, KEY, VALUE)
     first, second = ExitStack(), ExitStack()
-    first.enter_context(seam.held(doubling))
-    second.enter_context(seam.held(adding(3)))
+    first.enter_context(seam.hooked(doubling))
+    second.enter_context(seam.hooked(adding(3)))
     first.close()
     torch.testing.assert_close(seam(QUERY, KEY, VALUE), plain + 3)
     second.close()
-    assert seam.hooks == []
+    assert seam.hooks == ()
 
 
 def failing(*inputs: Any, **options: Any) -> Tensor:
@@ -141,30 +141,30 @@ def failing(*inputs: Any, **options: Any) -> Tensor:
 
 def test_an_exception_in_a_hook_lets_all_go() -> None:
     seam, plain = Seam("here"), attend(QUERY, KEY, VALUE)
-    with pytest.raises(KeyError, match="broken"), seam.held(doubling), seam.held(failing):
+    with pytest.raises(KeyError, match="broken"), seam.hooked(doubling), seam.hooked(failing):
         seam(QUERY, KEY, VALUE)
-    assert seam.hooks == []
+    assert seam.hooks == ()
     assert torch.equal(seam(QUERY, KEY, VALUE), plain)
 
 
 def test_an_exception_in_the_block_lets_all_go() -> None:
     seam = Seam("here")
-    with pytest.raises(KeyError, match="broken"), seam.held(doubling), seam.held(adding(3)):
+    with pytest.raises(KeyError, match="broken"), seam.hooked(doubling), seam.hooked(adding(3)):
         failing()
-    assert seam.hooks == []
+    assert seam.hooks == ()
 
 
 def test_an_exception_inside_lets_only_the_inner_go() -> None:
     seam, plain = Seam("here"), attend(QUERY, KEY, VALUE)
-    with seam.held(doubling):
-        with pytest.raises(KeyError), seam.held(adding(3)):
+    with seam.hooked(doubling):
+        with pytest.raises(KeyError), seam.hooked(adding(3)):
             raise KeyError
         torch.testing.assert_close(seam(QUERY, KEY, VALUE), 2 * plain)
 
 
 def test_gradients_pass_through_hooks() -> None:
     seam, value = Seam("here"), VALUE.clone().requires_grad_()
-    with seam.held(doubling):
+    with seam.hooked(doubling):
         seam(QUERY, KEY, value).sum().backward()
     torch.testing.assert_close(value.grad.sum(), torch.tensor(2.0 * QUERY[..., 0].numel() * 5))
 
@@ -198,6 +198,6 @@ def test_holding_one_model_does_not_hold_its_copy() -> None:
     model, example = family.model(), family.example()
     other = copy.deepcopy(model)
     plain = family.run(model, example)
-    with seams(model)["decoder.0.self"].held(doubling):
+    with seams(model)["decoder.0.self"].hooked(doubling):
         assert torch.equal(family.run(other, example), plain)
         assert not torch.allclose(family.run(model, example), plain, atol=1e-3)

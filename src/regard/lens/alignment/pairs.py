@@ -12,9 +12,10 @@ from regard.errors import InputError
 from regard.lens.alignment.choice import Aligned
 from regard.lens.alignment.links import EVERYWHERE, Pair, Reading, Votes, all_readings, votes
 from regard.lens.alignment.word_spans import Split, Words, decoded, words_of
+from regard.lens.assembly.watch_options import WatchOptions
+from regard.lens.hooks.attach import record
 from regard.lens.recording.forward import CROSS, Call
 from regard.lens.recording.tokens import side_of
-from regard.lens.watch import watch
 from regard.models import seams
 from regard.tasks import Translator
 from regard.tasks.shared import at_rest, encode
@@ -115,14 +116,14 @@ def read_batch(translator: Translator, rows: list[Ready], readings: list[Reading
 
 
 @torch.no_grad()
-def forced(translator: Translator, rows: Sequence[Ready], sites: Sequence[str] | str) -> Call:
+def forced(translator: Translator, rows: Sequence[Ready], sites: Sequence[str]) -> Call:
     """What some sites do while the model reads the pairs side by side, the targets as they are given."""
     model, pad = translator.model, translator.model.config.pad or 0
     device = next(model.parameters()).device
     source, target = padded([row.source for row in rows], pad), padded([row.target for row in rows], pad)
-    with at_rest(model), watch(model, sites=sites, device=device) as seen:
+    with at_rest(model), record(model, WatchOptions(tuple(sites), device=device, values=False)) as recorder:
         model(source.ids.to(device), target.ids.to(device), source.mask.to(device))
-    return seen.last
+    return recorder.builders[-1].done()
 
 
 def cross_sites(model: nn.Module) -> dict[str, tuple[int, ...]]:

@@ -80,9 +80,9 @@ class Subject:
         with watch(self.reader.model, self.reader.tokenizer, **options) as seen:
             assert batches[0] is not None
             self.reader.read(batches[0], batches[1])
-        for entry in seen.recorder.entries if seen.recorder else ():
-            entry.pad = filler
-            entry.after = None if said is None else [row[-1] for row in said]
+        for builder in seen.recorder.builders if seen.recorder else ():
+            builder.pad = filler
+            builder.after = None if said is None else [row[-1] for row in said]
         return seen
 
     def check(self, text: str, target: str | None = None) -> None:

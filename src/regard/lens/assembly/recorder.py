@@ -1,8 +1,4 @@
-"""What stands between a model that is held and the recording: one attention call, and the recorder it is told to.
-
-Whoever holds a model (our seams, Hugging Face's interface, PyTorch's function) tells three things: that a call of the
-whole model begins, what each attention computed, and that the call has ended.
-"""
+"""What a watch fills: the calls of a recording, each begun, gone on with and ended as the hooks say."""
 
 from __future__ import annotations
 
@@ -13,39 +9,23 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from regard.attention.inputs import ScoreOptions
-from regard.lens.assembly.builder import Entry
-from regard.lens.assembly.storage import Keep
-from regard.lens.torch_names import in_backward
-
-
-@dataclass(frozen=True)
-class Seen:
-    """One attention call, as it was computed; its tensors need live only during the call."""
-
-    site: str
-    query: Tensor  # (B, H, Q, D)
-    key: Tensor  # (B, J, K, D), key heads not expanded
-    value: Tensor  # (B, J, K, V)
-    output: Tensor  # (B, H, Q, V), what the model really used
-    options: ScoreOptions  # as `attend` takes them
-    implementation: str  # for people: "regard", "sdpa"
-    first_key: int = 0  # the position of key 0 in the text, when a sliding cache has dropped earlier keys
-    dropout: float = 0.0  # with dropout the output is not that of the weights alone, and is not compared
+from regard.lens.assembly.builder import CallBuilder
+from regard.lens.assembly.step import AttentionCapture
+from regard.lens.assembly.watch_options import WatchOptions
 
 
 @dataclass
 class Recorder:
-    """What a watch fills.
+    """All calls of one watch.
 
-    Calls nest: the outermost `begin_call` opens an entry of the recording, each one inside it is a turn of the same
-    entry (the forwards of one `generate`), whose rows are joined to those before.
+    Calls nest: the outermost `begin_call` opens a call of the recording, each one inside it is a turn of the same (the
+    forward calls of one `generate`), whose rows come after those before.
     """
 
-    keep: Keep = field(default_factory=Keep)
-    entries: list[Entry] = field(default_factory=list)
+    options: WatchOptions = field(default_factory=WatchOptions)
+    builders: list[CallBuilder] = field(default_factory=list)
     count: int = 0  # attention calls that came through, kept or not
-    current: Entry | None = None
+    current: CallBuilder | None = None
     depth: int = 0
 
     def begin_call(self, ids: Tensor | None = None, *, target: Tensor | None = None) -> None:
@@ -64,30 +44,33 @@ class Recorder:
             self.current.end(order)
             self.current = None
 
-    def open(self) -> Entry:
-        """A new entry."""
-        self.entries.append(Entry(self.keep))
-        return self.entries[-1]
+    def open(self) -> CallBuilder:
+        """A new call."""
+        self.builders.append(CallBuilder(self.options))
+        return self.builders[-1]
+
+    def fork(self, builder: CallBuilder) -> CallBuilder:
+        """A new call with the same source as this one had before its first turn."""
+        self.builders.append(builder.fork())
+        return self.builders[-1]
 
     @contextmanager
-    def inside(self, entry: Entry) -> Iterator[None]:
-        """What is seen within belongs to this entry, which may have been begun earlier."""
+    def inside(self, builder: CallBuilder) -> Iterator[CallBuilder]:
+        """What is captured within belongs to this call, which may have been begun earlier."""
         before = self.current, self.depth
-        self.current, self.depth = entry, self.depth + 1
+        self.current, self.depth = builder, self.depth + 1
         try:
-            yield
+            yield builder
         finally:
             self.current, self.depth = before
 
     @torch.no_grad()
-    def see(self, seen: Seen) -> None:
-        """Keep what this call's weights are made from."""
+    def capture(self, capture: AttentionCapture) -> None:
+        """Keep what this attention's weights are made from."""
         self.count += 1
-        if in_backward():
-            return  # gradient checkpointing runs the forward again on the way back: that was seen before
         if self.current is None:
             self.current = self.open()  # a part of the model, called by itself
             self.current.begin(None, None)
-        if self.keep.wants(seen.site):
-            with torch.autocast(seen.query.device.type, enabled=False):  # what the model may round, we may not
-                self.current.see(seen)
+        if self.options.wants(capture.site):
+            with torch.autocast(capture.query.device.type, enabled=False):  # what the model may round, we may not
+                self.current.add(capture)

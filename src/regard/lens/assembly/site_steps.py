@@ -1,4 +1,4 @@
-"""The parts of one site in the order they came, each joined to those before it or refused."""
+"""The steps of one site in the order they came, each put after those before it or refused."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from regard.errors import InputError
-from regard.lens.assembly.step import Part
-from regard.lens.assembly.storage import Keep
+from regard.lens.assembly.step import Step
+from regard.lens.assembly.watch_options import WatchOptions
 from regard.lens.recording.score_terms import Terms
 
 CLOSE = 1e-2  # computed again, a query may round otherwise
@@ -17,97 +17,98 @@ TERMS = 1 << 10  # of the sums that keys are: so many epsilons may two orders of
 
 
 @dataclass
-class Track:
-    """What one site did within one entry."""
+class SiteSteps:
+    """What one site did within one call."""
 
     site: str
-    parts: list[Part] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
 
-    def add(self, part: Part, keep: Keep) -> None:
+    def add(self, step: Step, options: WatchOptions) -> None:
         """Join it to those before; one that reads the whole text again takes their place."""
-        part = self.without_spare_keys(part)
-        fresh = self.known_up_to(part) if self.parts else part.first
+        step = self.without_spare_keys(step)
+        fresh = self.known_up_to(step) if self.steps else step.first
         if fresh is None:
-            self.check_told_again(part)
-            self.parts.clear()
-            fresh = part.first
-        if self.parts:
-            forget(self.parts[-1], part)
-        mine, new = part.map, slice(fresh - part.first, None)
-        kept = replace(
+            self.check_read_again(step)
+            self.steps.clear()
+            fresh = step.first
+        if self.steps:
+            forget(self.steps[-1], step)
+        mine, new = step.map, slice(fresh - step.first, None)
+        norms = None if step.values is None else step.values.norms(mine.heads, slice(new.start, mine.key.shape[2]))
+        stored = replace(
             mine,
-            query=keep.store(mine.query), key=keep.store(mine.key[:, :, new]), lse=keep.store(mine.lse),
-            terms=mine.terms.stored(keep.store),
-            norms=None if mine.norms is None else keep.store(mine.norms[:, :, new]),
+            query=options.store(mine.query), key=options.store(mine.key[:, :, new]), lse=options.store(mine.lse),
+            terms=mine.terms.stored(options.store), norms=None if norms is None else options.store(norms),
+            projected=step.values is not None and step.values.projection is not None,
         )  # fmt: skip
-        self.parts.append(Part(kept, part.first, part.stop, fresh, part.turn))
+        self.steps.append(Step(stored, step.first, step.stop, fresh, step.turn))
 
-    def continued(self, part: Part) -> bool:
+    def continued(self, step: Step) -> bool:
         """Does it go on from the last?"""
-        return self.known_up_to(self.without_spare_keys(part)) is not None
+        return self.known_up_to(self.without_spare_keys(step)) is not None
 
-    def known_up_to(self, part: Part) -> int | None:
-        """Up to which position the keys are here already; None: this part does not go on from the last."""
-        last = self.parts[-1]
-        if part.map.heads != last.map.heads:
+    def known_up_to(self, step: Step) -> int | None:
+        """Up to which position the keys are here already; None: this step does not go on from the last."""
+        last = self.steps[-1]
+        if step.map.heads != last.map.heads:
             return None
-        if part.position == last.stop and part.stop == last.stop + part.rows:
-            return last.stop if still_there(last, part) else None  # a cache has grown by the newest tokens
-        if (part.first, part.stop) != (last.first, last.stop) or part.map.terms.causal:
+        if step.position == last.stop and step.stop == last.stop + step.rows:
+            return last.stop if still_there(last, step) else None  # a cache has grown by the newest tokens
+        if (step.first, step.stop) != (last.first, last.stop) or step.map.terms.causal:
             return None
-        if self.told_before(part):
+        if self.read_again(step):
             return None
-        whole = next(one for one in reversed(self.parts) if one.fresh == one.first)
-        known, given = whole.map.key, part.map.key.to(whole.map.key.device)
+        whole = next(one for one in reversed(self.steps) if one.fresh == one.first)
+        known, given = whole.map.key, step.map.key.to(whole.map.key.device)
         if known.shape == given.shape:
-            return part.stop if alike(known, given) else None
+            return step.stop if alike(known, given) else None
         times = len(given) // len(known)
         spread = times > 0 and alike(known.repeat_interleave(times, 0), given)
-        return part.first if spread else None  # beams: each text several times over
+        return step.first if spread else None  # beams: each text several times over
 
-    def without_spare_keys(self, part: Part) -> Part:
-        """Where a mask hides keys that a cache of fixed size has not written yet, the part without them."""
-        if not self.parts or part.map.terms.causal or part.first != self.parts[-1].first:
-            return part
-        last = self.parts[-1]
-        begin = last.stop if last.stop < part.stop else first_written(last, part)
-        end = begin + part.rows
-        if last.written > begin or not part.written <= end <= part.stop or (begin, end) == (last.stop, part.stop):
-            return part
+    def without_spare_keys(self, step: Step) -> Step:
+        """Where a mask hides keys that a cache of fixed size has not written yet, the step without them."""
+        if not self.steps or step.map.terms.causal or step.first != self.steps[-1].first:
+            return step
+        last = self.steps[-1]
+        begin = last.stop if last.stop < step.stop else first_written(last, step)
+        end = begin + step.rows
+        if last.written > begin or not step.written <= end <= step.stop or (begin, end) == (last.stop, step.stop):
+            return step
         if begin < last.stop:
-            self.parts[-1] = last.up_to(begin)
-        return part.up_to(end)
+            self.steps[-1] = last.up_to(begin)
+        return step.up_to(end)
 
-    def told_before(self, part: Part) -> bool:
+    def read_again(self, step: Step) -> bool:
         """Does it begin with the rows that are here? Without a cache the same keys are looked at by all words again."""
-        if part.rows <= sum(one.rows for one in self.parts):
+        if step.rows <= sum(one.rows for one in self.steps):
             return False
-        old, new = self.parts[0].map.query[:, :, 0], part.map.query[:, :, 0]
+        old, new = self.steps[0].map.query[:, :, 0], step.map.query[:, :, 0]
         new = new.to(old.device)
         return all(any(torch.allclose(row, other, rtol=CLOSE, atol=CLOSE) for other in old) for row in new)
 
-    def check_told_again(self, part: Part) -> None:
+    def check_read_again(self, step: Step) -> None:
         """Without a cache every turn reads all again, and more; else rows would be lost."""
-        rows = sum(one.rows for one in self.parts)
-        if part.rows <= rows:
-            last = self.parts[-1]
+        rows = sum(one.rows for one in self.steps)
+        if step.rows <= rows:
+            last = self.steps[-1]
             raise InputError(
                 f"the steps of {self.site} do not go on from each other, and make no one map",
-                found=f"{part.rows} rows over {part.stop - part.first} keys after {last.stop - last.first} keys, "
+                found=f"{step.rows} rows over {step.stop - step.first} keys after {last.stop - last.first} keys, "
                 f"which are not the same any more; {rows} rows before",
                 do="watch single forwards, or generate with another cache",
             )
 
 
-def first_written(last: Part, part: Part) -> int:
-    """The position of the first key that a cache of fixed size has got since the last part; its end if there is none.
+def first_written(last: Step, step: Step) -> int:
+    """The position of the first key that a cache of fixed size has got since the last step; its end if there is none.
 
     It is the first that has changed. Where beams have changed rows, the mask must tell: it hides what is not there yet.
     """
-    known, given = last.map.key, part.map.key
-    if known.shape == given.shape and len(changed := unlike(known, given.to(known.device))) == part.rows:
+    known, given = last.map.key, step.map.key
+    if known.shape == given.shape and len(changed := unlike(known, given.to(known.device))) == step.rows:
         return last.first + int(changed[0])
-    return last.written if part.written == last.written + part.rows else last.stop
+    return last.written if step.written == last.written + step.rows else last.stop
 
 
 def unlike(one: Tensor, other: Tensor) -> Tensor:
@@ -115,13 +116,13 @@ def unlike(one: Tensor, other: Tensor) -> Tensor:
     return (~same(one, other)).transpose(2, 3).flatten(0, 2).any(0).nonzero()[:, 0]
 
 
-def still_there(last: Part, part: Part) -> bool:
-    """Does the newest key of the last part stand where it should, perhaps in another row of the batch?"""
-    place = last.stop - 1 - part.first
+def still_there(last: Step, step: Step) -> bool:
+    """Does the newest key of the last step stand where it should, perhaps in another row of the batch?"""
+    place = last.stop - 1 - step.first
     if place < 0 or not last.map.key.shape[2]:
         return True
     old = last.map.key[:, :, -1]
-    new = part.map.key[:, :, place].to(old.device)
+    new = step.map.key[:, :, place].to(old.device)
     if old.shape == new.shape and alike(old, new):
         return True
     return all(any(alike(row, other) for other in old) for row in new)
@@ -143,16 +144,16 @@ def same(one: Tensor, other: Tensor) -> Tensor:
     return (one == other) | ((one - other).abs() <= rounding * size) | (one.isnan() & other.isnan())
 
 
-def forget(last: Part, part: Part) -> None:
-    """Let go of masks and biases that the new part tells again, so that N steps do not keep N x N numbers."""
-    old, new = last.map.terms, part.map.terms
+def forget(last: Step, step: Step) -> None:
+    """Let go of masks and biases that the new step tells again, so that N steps do not keep N x N numbers."""
+    old, new = last.map.terms, step.map.terms
     keys = last.stop - last.first
-    if old.mask is not None and new.mask is not None and last.first == part.first and key_only(old, keys):
+    if old.mask is not None and new.mask is not None and last.first == step.first and key_only(old, keys):
         begins = new.mask[..., :keys].to(old.mask.device)
-        last.same_mask = key_only(new, part.stop - part.first) and torch.equal(old.mask, begins)
-    if old.bias is not None and new.bias is not None and part.stop > last.stop and new.bias.shape[2] == 1:
-        moved = new.bias[..., part.rows : part.rows + keys].to(old.bias.device)
-        last.same_bias = part.rows == 1 and last.rows == 1 and torch.equal(old.bias, moved)
+        last.same_mask = key_only(new, step.stop - step.first) and torch.equal(old.mask, begins)
+    if old.bias is not None and new.bias is not None and step.stop > last.stop and new.bias.shape[2] == 1:
+        moved = new.bias[..., step.rows : step.rows + keys].to(old.bias.device)
+        last.same_bias = step.rows == 1 and last.rows == 1 and torch.equal(old.bias, moved)
     terms = replace(old, mask=None if last.same_mask else old.mask, bias=None if last.same_bias else old.bias)
     last.map = replace(last.map, terms=terms)
 

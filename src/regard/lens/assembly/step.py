@@ -1,36 +1,59 @@
-"""The rows of single attention calls: what a map is joined from."""
+"""What is kept of one attention: its row of steps is what a map is concatenated from."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
+import torch
 from torch import Tensor
 
-from regard.lens.assembly.storage import Keep
-from regard.lens.recording.fidelity import Badge, measure, sampled, together
+from regard.attention import tile
+from regard.attention.inputs import ScoreOptions
+from regard.attention.logsumexp import logsumexp, worthwhile
+from regard.lens.assembly.watch_options import WatchOptions
+from regard.lens.recording.fidelity import Badge
 from regard.lens.recording.map import Map
-from regard.lens.recording.score_terms import compact, hidden
+from regard.lens.recording.score_terms import Terms, hidden, terms_of
 
-if TYPE_CHECKING:
-    from regard.lens.assembly.recorder import Seen
+SAMPLED = 8  # rows of each attention that are compared
+PROJECTED = 1 << 24  # numbers that exist at a time while values go through W_O
+
+
+@dataclass(frozen=True)
+class AttentionCapture:
+    """One attention, as it was computed; its tensors need live only during the call."""
+
+    site: str
+    query: Tensor  # (B, H, Q, D)
+    key: Tensor  # (B, J, K, D), key heads not expanded
+    value: Tensor  # (B, J, K, V)
+    output: Tensor  # (B, H, Q, V), what the model really used
+    options: ScoreOptions  # as `attend` takes them
+    implementation: str  # for people: "regard", "sdpa"
+    first_key: int = 0  # the position of key 0 in the text, when a sliding cache has dropped earlier keys
+    dropout: float = 0.0  # with dropout the output is not that of the weights alone, and is not compared
+    lse: Tensor | None = None  # (B, H, Q), where the computation gave it
+    projection: Tensor | None = None  # W_O (model dim, H x V), where it is known
+    compact: bool = False  # is the mask as small as it can be?
 
 
 @dataclass
-class Part:
-    """One call. Positions count from the start of the text, also where a cache has dropped its beginning."""
+class Step:
+    """One attention. Positions count from the start of the text, also where a cache has dropped its beginning."""
 
-    map: Map  # its terms are over the keys first..stop; its keys only those that no earlier part has
+    map: Map  # its terms are over the keys first..stop; its keys only those that no earlier step has
     first: int
     stop: int
     fresh: int  # the position of the first key that is kept here
-    turn: int = 0  # of the entry
-    same_mask: bool = False  # the next part's mask begins with this one's, which is not kept
-    same_bias: bool = False  # the next part's bias is this one's for one distance more
+    turn: int = 0  # of its call
+    same_mask: bool = False  # the next step's mask begins with this one's, which is not kept
+    same_bias: bool = False  # the next step's bias is this one's for one distance more
+    values: ProjectedValues | None = None  # until it is known which keys are new
 
     @property
     def rows(self) -> int:
-        return self.map.queries
+        return self.map.query.shape[-2]
 
     @property
     def position(self) -> int:
@@ -50,81 +73,110 @@ class Part:
         looked_at = (~hidden(mask)).flatten(0, 2).any(0).nonzero()
         return self.first + int(looked_at.max()) + 1 if len(looked_at) else self.first
 
-    def up_to(self, stop: int) -> Part:
+    def up_to(self, stop: int) -> Step:
         """The same over the keys before `stop`, the last of which are the rows' own."""
-        keys, kept, terms = stop - self.first, max(stop - self.fresh, 0), self.map.terms
+        keys, stay, terms = stop - self.first, max(stop - self.fresh, 0), self.map.terms
         terms = replace(terms.trim(keys, self.rows), offset=keys - self.rows)
-        norms = None if self.map.norms is None else self.map.norms[:, :, :kept]
-        return replace(self, map=replace(self.map, key=self.map.key[:, :, :kept], terms=terms, norms=norms), stop=stop)
+        norms = None if self.map.norms is None else self.map.norms[:, :, :stay]
+        return replace(self, map=replace(self.map, key=self.map.key[:, :, :stay], terms=terms, norms=norms), stop=stop)
 
 
-def part_of(seen: Seen, keep: Keep) -> Part:
-    """What is needed of one call, still on its device and with all its keys."""
-    total, served = seen.query.shape[1], seen.key.shape[1]
-    heads = keep.heads_of(seen.site, total)
-    query, key, value, output = (x.detach() for x in (seen.query, seen.key, seen.value, seen.output))
-    terms = compact(seen.site, query, key, seen.options)
-    if keep.heads is not None:
+def step_of(capture: AttentionCapture, options: WatchOptions) -> Step:
+    """What is needed of one attention, still on its device and with all its keys."""
+    total, served = capture.query.shape[1], capture.key.shape[1]
+    heads = options.heads_of(capture.site, total)
+    query, key, value, output, lse = capture.query, capture.key, capture.value, capture.output, capture.lse
+    terms = terms_of(capture.site, query, key, capture.options, compact=capture.compact)
+    if options.heads is not None:
         theirs = [head // (total // served) for head in heads]
         query, output, key, value = query[:, heads], output[:, heads], key[:, theirs], value[:, theirs]
-        terms = terms.pick(slice(None), list(heads))
+        terms, lse = terms.pick(slice(None), list(heads)), None if lse is None else lse[:, heads]
     ahead = terms.offset + query.shape[2]
     if terms.bound[1] == 0 and 0 < ahead < key.shape[2]:  # a cache with room to spare: nobody looks at the rest
         key, value, terms = key[:, :, :ahead], value[:, :, :ahead], terms.trim(ahead, query.shape[2])
-    if keep.dtype is not None:
-        query, key = query.to(keep.dtype), key.to(keep.dtype)
-    norms = value.float().norm(dim=-1) if keep.values else None
-    bare = Map(query, key, query.new_zeros(query.shape[:-1]), terms, heads, norms)
-    whole = replace(bare, lse=bare.log_sums())
-    whole = replace(whole, badge=judged(whole, value, output, seen))
-    return Part(whole, seen.first_key, seen.first_key + key.shape[2], seen.first_key)
+    if options.dtype is not None and options.dtype != query.dtype:
+        query, key, lse = query.to(options.dtype), key.to(options.dtype), None
+    if lse is None or not worthwhile(query, key):
+        lse = lse_of(query, key, terms)
+    badge = compared(Map(query, key, lse, terms, heads), value, output, capture)
+    step = Step(Map(query, key, lse, terms, heads, badge=badge), capture.first_key, capture.first_key + key.shape[2],
+                capture.first_key)  # fmt: skip
+    step.values = ProjectedValues(value, capture.projection) if options.values else None
+    return step
 
 
-def judged(whole: Map, value: Tensor, output: Tensor, seen: Seen) -> Badge:
-    """What the sampled rows say."""
-    told = Badge(
-        seen.implementation, str(seen.query.dtype).removeprefix("torch."), whole.terms.sees,
-        sinks=whole.terms.sinks is not None, dropout=seen.dropout > 0,
-    )  # fmt: skip
-    if told.dropout or not whole.queries:
-        return told
-    columns = slice(0, whole.keys)
-    found = []
-    for row in sampled(whole.queries):
-        rows = slice(row, row + 1)
-        options = whole.options(rows, columns)
-        found.append(
-            measure(whole.query[:, :, rows], whole.key, whole.lse[..., rows], options, value, output[:, :, rows])
-        )
-    all_of = together(found)
-    return replace(told, rows=all_of.rows, row_sum=all_of.row_sum, difference=all_of.difference, size=all_of.size)
-
-
-def taken(tensor: Tensor, rows: Tensor, absent: float = 0.0) -> Tensor:
-    """These rows of the batch, in this order."""
-    picked = tensor[rows.clamp(min=0).to(tensor.device)]
-    if bool((rows < 0).any()):
-        picked[(rows < 0).to(tensor.device)] = absent
-    return picked
+def lse_of(query: Tensor, key: Tensor, terms: Terms) -> Tensor:
+    """(B, H, Q), from queries and keys alone; some rows at a time where a bias has to be laid out for them."""
+    queries, columns = query.shape[-2], slice(0, key.shape[-2])
+    return torch.cat([
+        logsumexp(query[..., rows, :], key, **terms.options(rows, columns, queries))
+        for rows in terms.blocks(slice(0, queries), key.shape[-2])
+    ], -1)  # fmt: skip
 
 
 @dataclass(frozen=True)
-class Joint:
-    """What a map joined from parts measures."""
+class ProjectedValues:
+    """The values of one attention, and the matrix that each head's output goes through."""
 
-    texts: int
-    rows: int
-    keys: int
-    base: int  # the position in the text of the first key
-    offset: int
-    grows: bool  # with a cache; else all parts look at the same keys, as at another text
+    value: Tensor  # (B, J, K, V)
+    projection: Tensor | None  # W_O (model dim, all heads x V)
 
-    @classmethod
-    def of(cls, parts: list[Part], path: Tensor, keys: int) -> Joint:
-        base, rows = min(part.first for part in parts), sum(part.rows for part in parts)
-        grows = len({(part.first, part.stop) for part in parts}) > 1
-        return cls(len(path), rows, keys, base, parts[0].position - base if grows else keys - rows, grows)
+    def norms(self, heads: tuple[int, ...], new: slice) -> Tensor:
+        """(B, H, new keys): the norm of each value through W_O, of the value alone where the matrix is not known."""
+        value = self.value[:, :, new].to(torch.promote_types(self.value.dtype, torch.float32))
+        value = value.repeat_interleave(len(heads) // value.shape[1], 1)
+        if self.projection is None:
+            alone: Tensor = value.norm(dim=-1)
+            return alone
+        width = value.shape[-1]
+        by_head = torch.stack([self.projection[:, head * width : (head + 1) * width].T for head in heads])
+        by_head = by_head.to(value)  # (H, V, model dim)
+        few = max(1, PROJECTED // max(1, value.shape[0] * by_head.shape[0] * by_head.shape[2]))
+        return torch.cat([(block @ by_head).norm(dim=-1) for block in value.split(few, 2)], -1)
 
-    def place(self, part: Part) -> slice:
-        """Where the keys of a part stand among all."""
-        return slice(part.first - self.base, part.stop - self.base)
+
+def compared(one: Map, value: Tensor, output: Tensor, capture: AttentionCapture) -> Badge:
+    """What the sampled rows say."""
+    badge = Badge(
+        capture.implementation, str(capture.query.dtype).removeprefix("torch."), one.terms.sees,
+        sinks=one.terms.sinks is not None, dropout=capture.dropout > 0,
+    )  # fmt: skip
+    queries, columns = one.query.shape[-2], slice(0, one.key.shape[-2])
+    if badge.dropout or not queries:
+        return badge
+    measures = []
+    for row in sampled(queries):
+        rows = slice(row, row + 1)
+        options = one.terms.options(rows, columns, queries)
+        lit = one.query[:, :, rows], one.key, one.lse[..., rows], options
+        measures += measure(*lit, value, output[:, :, rows])
+    worst = torch.tensor(measures, dtype=torch.float64).reshape(-1, 3).nan_to_num(nan=math.inf, posinf=math.inf)
+    if not len(worst):
+        return badge
+    row_sum, difference, size = worst.amax(0).tolist()
+    return replace(badge, rows=len(worst), row_sum=row_sum, difference=difference, size=size)
+
+
+def sampled(rows: int) -> list[int]:
+    """Some rows from first to last."""
+    return sorted({round(i * (rows - 1) / (SAMPLED - 1)) for i in range(SAMPLED)}) if rows else []
+
+
+def measure(
+    query: Tensor, key: Tensor, lse: Tensor, options: ScoreOptions, value: Tensor, output: Tensor
+) -> list[tuple[float, float, float]]:
+    """Of one row, query (B, H, 1, D) and output (B, H, 1, V), unless it looks nowhere.
+
+    How far its sum is from 1, how far weights times values are from the output, and how large that is.
+    """
+    weights = tile(query, key, lse, **options)[..., 0, :]  # (B, H, K)
+    by_group = weights.unflatten(1, (key.shape[1], -1))
+    mixed = (by_group @ value.to(weights.dtype)).flatten(1, 2)
+    lit = ~lse[..., 0].isinf()
+    if not bool(lit.any()):
+        return []
+    real = output[..., 0, :].to(weights.dtype)[lit]
+    sums = weights.sum(-1)[lit]
+    off = (sums - 1.0).clamp(min=0.0) if options.get("sinks") is not None else (sums - 1.0).abs()
+    difference = (mixed[lit] - real).abs()
+    return [(off.max().item(), difference.max().item(), real.abs().max().item())]

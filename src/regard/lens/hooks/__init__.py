@@ -1,10 +1,10 @@
-"""Taking hold of a model's attention from outside, whoever wrote the model.
+"""Taking hold of a model, whoever wrote it: one session under three thin adapters.
 
-Hugging Face's models are held through their own attention interface, plain PyTorch ones through a function mode over
-`scaled_dot_product_attention`. Each call is put into the options of `regard.attention.attend`, computed once, and shown
-to whoever holds the model. `hold` is the door.
+Our models are reached by their seam, Hugging Face's by their attention interface, plain PyTorch ones by a function mode
+over `scaled_dot_product_attention`. Each attention is put into the options of `regard.attention.attend`, computed once,
+and shown to the session. `attach` is the door.
 """
 
-from regard.lens.hooks.attach import hold
+from regard.lens.hooks.attach import attach, module_of
 
-__all__ = ["hold"]
+__all__ = ["attach", "module_of"]

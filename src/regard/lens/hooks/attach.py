@@ -1,77 +1,112 @@
-"""`hold`: every attention of a model, shown to a recorder or led through a hook, for the length of a with block."""
+"""`attach`: every attention of a model leads to a session, for the length of a with block, whoever wrote the model."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial, wraps
 from typing import Any
 
 from torch import nn
 
-from regard.lens.hooks.attention_interface import switched
-from regard.lens.hooks.generate import generates, held_generate
-from regard.lens.hooks.input_ids import read_texts
-from regard.lens.hooks.leading import gripped
-from regard.lens.hooks.methods import led
-from regard.lens.hooks.module_stack import recomputing
-from regard.lens.hooks.session import Grip, Listener
-from regard.lens.hooks.torch_functions import Mode
-from regard.lens.hooks.torch_settings import slow_path, uncompiled
+from regard.attention.torch_names import in_backward
+from regard.errors import InputError, KindError, UnknownNameError
+from regard.lens.assembly.recorder import Recorder
+from regard.lens.assembly.watch_options import WatchOptions
+from regard.lens.hooks.modules import Method, read_ids, wrapped
+from regard.lens.hooks.session import CallListener, Session, registered
+from regard.models import Recurrent, seams
 from regard.models.seam import Hook
+from regard.tasks import Generator, Translator
 
 
 @contextmanager
-def hold(model: nn.Module, recorder: Listener | None = None, *, hook: Hook | None = None) -> Iterator[None]:
+def attach(model: nn.Module, recorder: CallListener | None = None, *, hook: Hook | None = None) -> Iterator[None]:
     """Take hold of every attention of `model`.
 
     A recorder is told of each call of the model and of each attention in it. A hook, as `regard.models.seam` knows it,
-    stands between the model and its attention and may change it. Holds nest, the newest outermost; at the end the
-    model is as it was.
+    stands between the model and its attention and may change it. Sessions nest, the newest outermost, and end in any
+    order; at the end the model is as it was.
     """
-    grip = Grip(model, recorder, hook)
-    with ExitStack() as stack:
-        for context in (gripped(grip), switched(model), slow_path(), uncompiled()):
-            stack.enter_context(context)
-        for part in model.modules():
-            if generates(part):
-                stack.enter_context(led(part, "generate", partial(held_generate, grip, part)))
-            if part is model or generates(part):
-                stack.enter_context(led(part, "forward", partial(held_forward, grip, part)))
-            else:
-                stack.enter_context(followed(grip, part))
-        stack.enter_context(Mode())
+    session = Session(model, recorder, hook)
+    if seams(model):
+        from regard.lens.hooks.own_models import own_model
+
+        with own_model(session):
+            yield
+        return
+    if isinstance(model, Recurrent):
+        raise InputError(
+            f"this model has no attention to {'watch' if hook is None else 'change'}",
+            found=f"{type(model.cells).__name__}: the whole source in one vector",
+            do="use a recurrent model with attention=True, or another family",
+        )
+    with others_model(session):
         yield
 
 
-def held_forward(grip: Grip, module: nn.Module, forward: Callable[..., Any]) -> Callable[..., Any]:
+@contextmanager
+def others_model(session: Session) -> Iterator[None]:
+    """A model of Hugging Face's, or any on PyTorch's functions."""
+    from regard.lens.hooks.attention_interface import attention_interface  # only then is their library asked for
+    from regard.lens.hooks.torch_functions import torch_functions
+
+    with ExitStack() as stack:
+        stack.enter_context(registered(session))
+        stack.enter_context(attention_interface(session.model))
+        for module in session.model.modules():
+            if generates(module):
+                from regard.lens.hooks.generate import watched_generate
+
+                stack.enter_context(wrapped(module, "generate", partial(watched_generate, session, module)))
+            if module is session.model or generates(module):
+                stack.enter_context(wrapped(module, "forward", partial(watched_forward, session, module)))
+            else:
+                stack.enter_context(followed(session, module))
+        stack.enter_context(torch_functions())
+        yield
+
+
+def generates(module: nn.Module) -> bool:
+    """Has it the `generate` of transformers?"""
+    return callable(getattr(module, "generate", None)) and getattr(module, "generation_config", None) is not None
+
+
+def watched_forward(session: Session, module: nn.Module, forward: Method) -> Method:
     """The forward of a model that reads a text: one call, or within `generate` one turn of it."""
 
     @wraps(forward)
-    def told(*args: Any, **kwargs: Any) -> Any:
-        if recomputing():
+    def watched(*args: Any, **kwargs: Any) -> Any:
+        if in_backward():  # gradient checkpointing computes again what was seen before
             return forward(*args, **kwargs)
-        with grip.alone():
-            if grip.stack.frames:  # it is a part of the model that is being called
-                with grip.passing(module):
+        with session.exclusive():
+            if not session.stack.frames:
+                ids, target = read_ids(module, forward, args, kwargs)
+                with session.reading(module, ids, target, cached=kwargs.get("past_key_values") is not None):
                     return forward(*args, **kwargs)
-            with grip.reading(module, *read_texts(module, forward, args, kwargs), kwargs):
-                return forward(*args, **kwargs)
+            session.enter(module)  # it is a part of the model that is being called
+            failed = True
+            try:
+                output = forward(*args, **kwargs)
+                failed = False
+                return output
+            finally:
+                session.leave(module, failed=failed)
 
-    return told
+    return watched
 
 
 @contextmanager
-def followed(grip: Grip, module: nn.Module) -> Iterator[None]:
-    """The stack knows while this module is being called."""
+def followed(session: Session, module: nn.Module) -> Iterator[None]:
+    """The session knows while this module is being called."""
 
     def enter(module: nn.Module, args: Any) -> None:
-        if not recomputing():
-            grip.enter(module)
+        if not in_backward():
+            session.enter(module)
 
     def leave(module: nn.Module, args: Any, output: Any) -> None:
-        if not recomputing():
-            grip.leave(module, failed=output is None)
+        if not in_backward():
+            session.leave(module, failed=output is None)
 
     hooks = module.register_forward_pre_hook(enter), module.register_forward_hook(leave, always_call=True)
     try:
@@ -79,3 +114,60 @@ def followed(grip: Grip, module: nn.Module) -> Iterator[None]:
     finally:
         for handle in hooks:
             handle.remove()
+
+
+@contextmanager
+def record(model: Any, options: WatchOptions) -> Iterator[Recorder]:
+    """What `watch` does, without the checks at its end: a recorder of all calls of a module or a task."""
+    module, _ = module_of(model)
+    recorder = Recorder(options)
+    if sites := seams(module):
+        check_sites(options, sites)
+    with ExitStack() as stack:
+        stack.enter_context(attach(module, recorder))
+        if isinstance(model, (Translator, Generator)):
+            stack.enter_context(wrapped(model, "decode", partial(in_order, recorder)))
+        yield recorder
+
+
+def check_sites(options: WatchOptions, sites: Collection[str]) -> None:
+    """Every name or pattern must mean something."""
+    for pattern in options.sites or ():
+        if not any(WatchOptions((pattern,)).wants(site) for site in sites):
+            raise UnknownNameError("site", pattern, sites)
+
+
+def in_order(recorder: Recorder, decode: Method) -> Method:
+    """After each search of a task, its maps are put in the order of the texts it found."""
+
+    def ordered(*args: Any, **kwargs: Any) -> Any:
+        begun = len(recorder.builders)
+        outputs = decode(*args, **kwargs)
+        for builder in recorder.builders[begun:]:  # one: a search reads its batch once
+            if builder.turns and builder.steps:
+                builder.follow([read_again(output) for output in outputs])
+        return outputs
+
+    return ordered
+
+
+def read_again(output: Any) -> list[int]:
+    """The ids of the best text that the decoder read in its turn: all but the last."""
+    if not output or isinstance(output[0], int):  # a generator's
+        return list(output[:-1])
+    best = output[0]
+    return list(best.ids) if best.end is not None else list(best.ids[:-1])
+
+
+def module_of(model: Any) -> tuple[nn.Module, Any]:
+    """What is given as a model, a module or a task around one: the module, and the tokenizer that comes with it."""
+    if isinstance(model, nn.Module):
+        return model, None
+    inner = getattr(model, "model", None)
+    if not isinstance(inner, nn.Module):
+        raise KindError(
+            "only a model has attention to look at",
+            found=f"{type(model).__module__}.{type(model).__qualname__}",
+            do="give a torch module, or what regard.load(FOLDER) gives",
+        )
+    return inner, getattr(model, "tokenizer", None)

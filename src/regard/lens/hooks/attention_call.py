@@ -1,25 +1,26 @@
-"""One attention call of somebody's model, in the words of `attend`."""
+"""One attention call of somebody's model, in the words of `attend`, and what computes it in the end."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from regard.attention import attend
+from regard.attention.attend import attend_with_lse
 from regard.attention.inputs import ScoreOptions
-from regard.errors import ShapeError
-from regard.lens.hooks.compact import compact
-from regard.lens.hooks.lazy_mask import LazyMask, Order
-from regard.lens.hooks.mask_functions import Pattern
+from regard.lens.recording.score_terms import compact_mask
 
-Compute = Callable[..., Tensor]  # (query, key, value, dropout=..., **options) -> output (B, H, Q, V)
+OUTPUT = re.compile(r"(^|\.)(o_proj|out_proj|c_proj|wo|out|o|out_lin|to_out(\.0)?|proj|dense|output\.dense)$")
+Native = Callable[[], Tensor]  # the model's own attention, arguments and all -> output (B, H, Q, V)
 
 
 @dataclass(frozen=True)
-class Call:
+class AttentionCall:
     """What was asked: tensors (batch, heads, length, dim), key heads not expanded."""
 
     query: Tensor
@@ -29,9 +30,10 @@ class Call:
     implementation: str
     dropout: float = 0.0
     first_key: int = 0  # the position of key 0 in the text
-    compute: Compute = attend
+    native: Native | None = None  # None: by `attend`
+    projection: Tensor | None = None  # W_O (model dim, heads x value dim), where it is known
 
-    def cut(self, keys: int) -> Call:
+    def cut(self, keys: int) -> AttentionCall:
         """With only so many keys: those of a cache that nobody has written yet are left out."""
         if keys >= self.key.shape[-2]:
             return self
@@ -43,53 +45,52 @@ class Call:
             options["bias"] = bias[..., :keys]
         return replace(self, key=self.key[..., :keys, :], value=self.value[..., :keys, :], options=options)
 
+    def masked(self, mask: Tensor | None, *, causal: bool) -> AttentionCall:
+        """With a mask that is drawn, or none.
 
-def with_mask(call: Call, mask: Tensor | None, causal: bool) -> Call:
-    """The call with what may be seen: a mask that knows its order, one that is drawn, or none.
+        Without one `causal` counts from the upper left, as SDPA does and as a cache longer than the text needs.
+        """
+        options = self.options.copy()
+        if mask is not None:
+            options["mask"] = compact_mask(mask[..., : self.key.shape[-2]] if mask.shape[-1] > 1 else mask)
+            return replace(self, options=options)
+        queries = self.query.shape[-2]
+        if not causal or queries == 1:
+            return self
+        options.update({"causal": True, "offset": 0})
+        return replace(self, options=options).cut(queries)
 
-    Without a mask `causal` counts from the upper left, as SDPA does and as a cache that is longer than the text needs.
-    """
-    if isinstance(mask, LazyMask):
-        beside = call.key.shape[-2] > 1 and mask.order.says_nothing
-        return call if beside else ordered(call, mask.order)
-    options = call.options.copy()
-    if mask is not None:
-        options["mask"] = compact(mask[..., : call.key.shape[-2]] if mask.shape[-1] > 1 else mask)
-        return replace(call, options=options)
-    queries = call.query.shape[-2]
-    if not causal or queries == 1:
-        return call
-    options.update({"causal": True, "offset": 0})
-    return replace(call, options=options).cut(queries)
-
-
-def ordered(call: Call, order: Order) -> Call:
-    """The call with the mask that was ordered, said as causal, window, offset and padding where these can say it."""
-    check_lengths(call, order)
-    options, pattern, end = call.options.copy(), order.pattern(), order.offset + order.queries
-    if pattern != Pattern(paddings=pattern.paddings):  # of what looks both ways, or at another text, it says nothing
-        options["offset"] = order.offset
-    if pattern.strange:
-        options["mask"] = drawn = order.drawn()
-        tail = bool(drawn[..., max(end, 0) :].any())
-    else:
-        options["mask"] = order.padded()
-        options["causal"] = pattern.right == 0
-        if pattern.left is not None or pattern.right:
-            options["window"] = (pattern.left, pattern.right)
-        tail = pattern.right != 0
-    call = replace(call, options=options, first_key=order.key_offset)
-    return call if tail else call.cut(end)
+    def same_as(self, query: Tensor, key: Tensor, value: Tensor, options: dict[str, Any]) -> bool:
+        """Are these still the call's own arguments?"""
+        same = query is self.query and key is self.key and value is self.value
+        own: dict[str, Any] = {**self.options, "dropout": self.dropout}
+        return same and all(options.get(name) is own.get(name) for name in {*options, *own})
 
 
-def check_lengths(call: Call, order: Order) -> None:
-    queries, keys = call.query.shape[-2], call.key.shape[-2]
-    if queries != order.queries or keys != order.keys:
-        raise ShapeError(
-            "the model uses its mask for other lengths than it was made for",
-            found=f"{queries} queries x {keys} keys, a mask of {order.queries} x {order.keys}",
-            do="this model's attention cannot be held; please report its name",
-        )
+class Kernel:
+    """What computes an attention, after all hooks: as the model would have, or `attend` once one changed something."""
+
+    def __init__(self, call: AttentionCall | None = None) -> None:
+        self.call = call  # as it was computed in the end
+        self.lse: Tensor | None = None  # (B, H, Q), if the computation gave it by the way
+
+    def __call__(self, query: Tensor, key: Tensor, value: Tensor, **options: Any) -> Tensor:
+        options.pop("first_key", None)
+        call = self.call
+        if call is not None and call.native is not None and call.same_as(query, key, value, options):
+            return call.native()
+        if call is not None:
+            score = score_options(options)
+            self.call = replace(call, query=query, key=key, value=value, options=score, native=None)
+        if options.get("see") is not None:
+            return attend(query, key, value, **options)  # type: ignore[no-any-return]
+        output, self.lse = attend_with_lse(query, key, value, **options)
+        return output
+
+
+def score_options(options: dict[str, Any]) -> ScoreOptions:
+    """Those that the score is made of."""
+    return {name: options[name] for name in ScoreOptions.__annotations__ if name in options}  # type: ignore[return-value]
 
 
 def same_batch(query: Tensor, tensor: Tensor) -> Tensor:
@@ -99,8 +100,13 @@ def same_batch(query: Tensor, tensor: Tensor) -> Tensor:
     return tensor
 
 
-def unchanged(call: Call, query: Tensor, key: Tensor, value: Tensor, options: dict[str, Any]) -> bool:
-    """Are these still the call's own arguments?"""
-    same = query is call.query and key is call.key and value is call.value
-    given: dict[str, Any] = {**call.options, "dropout": call.dropout}
-    return same and all(options.get(name) is given.get(name) for name in {*options, *given})
+def output_projection(module: torch.nn.Module, width: int) -> Tensor | None:
+    """The matrix W_O (model dim, `width`) that the heads' outputs go through after this module's attention."""
+    for name, part in module.named_modules():
+        weight = getattr(part, "weight", None)
+        if OUTPUT.search(name) and isinstance(weight, Tensor) and weight.ndim == 2:
+            lying = type(part).__name__ == "Conv1D"  # GPT-2's matrices lie on their side
+            matrix = weight.T if lying else weight
+            if matrix.shape[1] == width:
+                return matrix.detach()
+    return None

@@ -1,4 +1,4 @@
-"""Hugging Face's attention interface: one function and one mask function of ours, registered once under one name."""
+"""The adapter for Hugging Face's attention interface: one function and one mask function of ours, under one name."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ from torch import Tensor, nn
 from regard.attention import attend
 from regard.attention.inputs import ScoreOptions
 from regard.errors import InputError
-from regard.lens.hooks.attention_call import Call, same_batch, with_mask
-from regard.lens.hooks.implementation_name import NAME, Name, usual
-from regard.lens.hooks.lazy_mask import lazy_mask
-from regard.lens.hooks.leading import lead
-from regard.lens.hooks.transformers_names import collected
+from regard.lens.hooks.attention_call import AttentionCall, output_projection, same_batch
+from regard.lens.hooks.lazy_mask import lazy_mask, with_mask
+from regard.lens.hooks.session import SharedContext, dispatch
+from regard.lens.hooks.transformers_internals import NAME, ImplementationName, collected, usual
 
 
 def attention(
@@ -43,20 +42,19 @@ def attention(
         options["bias"] = position_bias[..., : key.shape[-2]]
     if s_aux is not None:
         options["sinks"] = s_aux.reshape(-1)
-    call = Call(query, same_batch(query, key), same_batch(query, value), options, told(before), float(dropout))
+    call = AttentionCall(
+        query, same_batch(query, key), same_batch(query, value), options, f"regard in place of {before}",
+        float(dropout), projection=output_projection(module, query.shape[1] * value.shape[-1]),
+    )  # fmt: skip
     causal = getattr(module, "is_causal", True) if is_causal is None else is_causal
-    call = with_mask(call, attention_mask, bool(causal) and before != "eager")  # eager masks nothing by itself
-    output, call = lead(call, module)
+    call = with_mask(call, attention_mask, causal=bool(causal) and before != "eager")  # eager masks nothing by itself
+    output, call = dispatch(call, module)
     asked = more.get("output_attentions") or getattr(config, "output_attentions", False) or collected()
     wanted = before == "eager" and asked
     return output.transpose(1, 2).contiguous(), dense_weights(call, key.shape[-2]) if wanted else None
 
 
-def told(before: str | None) -> str:
-    return f"regard in place of {before}"
-
-
-def dense_weights(call: Call, keys: int) -> Tensor:
+def dense_weights(call: AttentionCall, keys: int) -> Tensor:
     """All weights, for a caller who asked eager attention for them."""
     _, steps = attend(call.query, call.key, call.value, **call.options, see="steps")
     return nn.functional.pad(steps.weights, (0, keys - call.key.shape[-2])).to(call.query.dtype)
@@ -66,7 +64,7 @@ def refuse_paged(module: nn.Module, cache: Any) -> None:
     """Continuous batching lays the keys of many texts out in pages, which only its own functions can read."""
     if cache is not None:
         raise InputError(
-            f"{type(module).__name__} asks for attention that cannot be held",
+            f"{type(module).__name__} asks for attention that cannot be watched",
             found=f"the argument 'cache' of {type(cache).__name__}",
             do="leave out continuous batching (cache_implementation='paged')",
         )
@@ -88,7 +86,7 @@ def is_huggingface(module: nn.Module) -> bool:
 
 
 @contextmanager
-def switched(model: nn.Module) -> Iterator[None]:
+def attention_interface(model: nn.Module) -> Iterator[None]:
     """All models of transformers within this one on our implementation, and afterwards each on its own again."""
     models: list[Any] = [part for part in model.modules() if is_huggingface(part)]
     if not models:
@@ -96,7 +94,7 @@ def switched(model: nn.Module) -> Iterator[None]:
         return
     register()
     configs = list({id(config): config for part in models for config in family(part.config)}.values())
-    names = [Name.of(config) for config in configs]
+    names = [ImplementationName.of(config) for config in configs]
     try:
         with quietly():  # of models that do not follow it, transformers would warn: we count instead
             for part in models:
@@ -118,6 +116,7 @@ def family(config: Any) -> Iterator[Any]:
             yield from family(part)
 
 
+@SharedContext
 @contextmanager
 def quietly() -> Iterator[None]:
     logger = logging.getLogger("transformers.modeling_utils")

@@ -6,23 +6,29 @@ one get a true tensor at that moment, up to a stated size: booleans, or numbers 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from regard.errors import InputError
-from regard.lens.hooks.implementation_name import usual
-from regard.lens.hooks.mask_functions import MaskFunction, Pattern, read_pattern
-from regard.lens.hooks.transformers_names import causal_mask_function, draw_mask
-from regard.lens.torch_names import plain_functions, tree_map, without_storage
+from regard.attention.torch_names import plain_functions, tree_map, without_storage
+from regard.errors import InputError, ShapeError
+from regard.lens.hooks.attention_call import AttentionCall
+from regard.lens.hooks.transformers_internals import (
+    FunctionPattern,
+    MaskFunction,
+    causal_mask_function,
+    draw_mask,
+    read_pattern,
+    usual,
+)
 
 LARGEST = 1 << 26  # cells of a mask worked out one by one: 64 MB
 
 
 @dataclass(frozen=True)
-class Order:
+class MaskOrder:
     """All that transformers says when it asks for a mask."""
 
     batch: int
@@ -41,7 +47,7 @@ class Order:
         """Query i stands at position i + offset among these keys."""
         return self.query_offset - self.key_offset
 
-    def pattern(self) -> Pattern:
+    def pattern(self) -> FunctionPattern:
         return read_pattern(self.function, self.key_offset + self.keys)
 
     @property
@@ -90,10 +96,10 @@ class UndrawnError(Exception):
 class LazyMask(Tensor):
     """A tensor without storage that knows its order, and draws itself when someone calculates with it."""
 
-    order: Order
+    order: MaskOrder
 
     @staticmethod
-    def __new__(cls, order: Order) -> LazyMask:
+    def __new__(cls, order: MaskOrder) -> LazyMask:
         shape = (order.batch, 1, order.queries, order.keys)
         mask: LazyMask = without_storage(cls, shape, order.dtype, torch.device(order.device))
         mask.order = order
@@ -141,9 +147,46 @@ def lazy_mask(
     if isinstance(attention_mask, LazyMask):
         return attention_mask
     return LazyMask(
-        Order(
+        MaskOrder(
             batch_size, q_length, kv_length, int(q_offset), int(kv_offset),
             mask_function or causal_mask_function(), attention_mask, use_vmap, device,
             dtype if usual(config) == "eager" else torch.bool,
         )
     )  # fmt: skip
+
+
+def with_mask(call: AttentionCall, mask: Tensor | None, *, causal: bool) -> AttentionCall:
+    """The call with what may be seen: a mask that knows its order, one that is drawn, or none."""
+    if not isinstance(mask, LazyMask):
+        return call.masked(mask, causal=causal)
+    beside = call.key.shape[-2] > 1 and mask.order.says_nothing
+    return call if beside else ordered(call, mask.order)
+
+
+def ordered(call: AttentionCall, order: MaskOrder) -> AttentionCall:
+    """The call with the mask that was ordered, said as causal, window, offset and padding where these can say it."""
+    check_lengths(call, order)
+    options, pattern, end = call.options.copy(), order.pattern(), order.offset + order.queries
+    if pattern != FunctionPattern(paddings=pattern.paddings):  # of what looks both ways, or elsewhere, it says nothing
+        options["offset"] = order.offset
+    if pattern.strange:
+        options["mask"] = cells = order.drawn()
+        tail = bool(cells[..., max(end, 0) :].any())
+    else:
+        options["mask"] = order.padded()
+        options["causal"] = pattern.right == 0
+        if pattern.left is not None or pattern.right:
+            options["window"] = (pattern.left, pattern.right)
+        tail = pattern.right != 0
+    call = replace(call, options=options, first_key=order.key_offset)
+    return call if tail else call.cut(end)
+
+
+def check_lengths(call: AttentionCall, order: MaskOrder) -> None:
+    queries, keys = call.query.shape[-2], call.key.shape[-2]
+    if queries != order.queries or keys != order.keys:
+        raise ShapeError(
+            "the model uses its mask for other lengths than it was made for",
+            found=f"{queries} queries x {keys} keys, a mask of {order.queries} x {order.keys}",
+            do="this model's attention cannot be watched; please report its name",
+        )

@@ -1,4 +1,4 @@
-"""Holding a model of ours: its seams tell what attention computed, its methods where a text begins and goes on.
+"""The adapter for our models: their seams tell what attention computed, their methods where a text begins and goes on.
 
 The model's outputs stay exactly what they were: the next function in the seam is called as it is, and everything else
 is computed beside it.
@@ -8,215 +8,202 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial, wraps
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from torch import Tensor, nn
 from torch.utils.weak import WeakTensorKeyDictionary
 
-from regard.lens.assembly.builder import Entry
-from regard.lens.assembly.recorder import Recorder, Seen
-from regard.models import Decoder, Recurrent, Transformer, seams
+from regard.errors import InputError
+from regard.lens.assembly.builder import CallBuilder
+from regard.lens.assembly.recorder import Recorder
+from regard.lens.hooks.modules import Around, Method, wrapped
+from regard.lens.hooks.session import Session
+from regard.models import Decoder, Recurrent, Transformer
 from regard.models.layers import Cache
 from regard.models.recurrent import State
-
-Method = Callable[..., Any]
+from regard.models.seam import Seam
 
 
 @contextmanager
-def hold_ours(model: nn.Module, recorder: Recorder) -> Iterator[None]:
-    """Let the recorder know what this model does for the length of a with block."""
+def own_model(session: Session) -> Iterator[None]:
+    """Every seam of the session's model leads to the session, and its methods say which text is read."""
     with ExitStack() as stack:
-        for seam in seams(model).values():
-            stack.enter_context(seam.held(telling(recorder), innermost=True))
-        for name, method in methods(model, recorder, stack).items():
-            stack.enter_context(replaced(model, name, method))
+        for module in session.model.modules():
+            if isinstance(seam := getattr(module, "seam", None), Seam):
+                stack.enter_context(seam.hooked(at_seam(session, module), innermost=session.hook is None))
+        if session.recorder is not None:
+            assert isinstance(session.recorder, Recorder)
+            for name, around in methods(session.model, Calls(session, session.recorder, stack)).items():
+                stack.enter_context(wrapped(session.model, name, around))
         yield
 
 
-def telling(recorder: Recorder) -> Callable[..., Tensor]:
-    """A hook that tells the recorder what went by."""
-
-    def hook(
-        site: str, call: Callable[..., Tensor], query: Tensor, key: Tensor, value: Tensor, **options: Any
-    ) -> Tensor:
-        output = call(query, key, value, **options)
-        score: Any = {name: option for name, option in options.items() if name not in ("dropout", "see")}
-        recorder.see(Seen(site, query, key, value, output, score, "regard", dropout=options.get("dropout", 0.0)))
-        return output
-
-    return hook
+def at_seam(session: Session, module: nn.Module) -> Callable[..., Tensor]:
+    out = getattr(module, "out", None)
+    return partial(session.attend, projection=out.weight.detach() if isinstance(out, nn.Linear) else None)
 
 
-@contextmanager
-def replaced(owner: Any, name: str, method: Method) -> Iterator[None]:
-    """One method of one object (not of its class), until the block ends."""
-    before = vars(owner).get(name)
-    setattr(owner, name, method)
-    try:
-        yield
-    finally:
-        delattr(owner, name)
-        if before is not None:
-            setattr(owner, name, before)
+class Calls:
+    """Which call of the recording each forward, cache and state belongs to."""
 
+    def __init__(self, session: Session, recorder: Recorder, stack: ExitStack) -> None:
+        self.session, self.recorder, self.stack = session, recorder, stack
+        pad = getattr(getattr(session.model, "config", None), "pad", None)
+        self.pad = pad if isinstance(pad, int) else None
+        self.caches: WeakKeyDictionary[Any, CallBuilder] = WeakKeyDictionary()
 
-def methods(model: nn.Module, recorder: Recorder, stack: ExitStack) -> dict[str, Method]:
-    """Those of the model that begin or go on with a text."""
-    if isinstance(model, Transformer):
-        return TransformerReader(model, recorder, stack).methods
-    if isinstance(model, Decoder):
-        return DecoderReader(model, recorder, stack).methods
-    if isinstance(model, Recurrent):
-        return RecurrentReader(model, recorder).methods
-    names = [name for name in ("forward", "encode") if hasattr(model, name)]
-    return {name: reading(getattr(model, name), recorder, pad_of(model)) for name in names}
+    def open(self) -> CallBuilder:
+        builder = self.recorder.open()
+        builder.pad = self.pad
+        return builder
 
-
-def reading(method: Method, recorder: Recorder, pad: int | None) -> Method:
-    """A method that reads one text, given first."""
-
-    def read(*args: Any, **kwargs: Any) -> Any:
-        if recorder.depth:
-            return method(*args, **kwargs)
-        entry = recorder.open()
-        entry.pad = pad
-        ids = next((given for given in (*args, *kwargs.values()) if isinstance(given, Tensor)), None)
-        with recorder.inside(entry):
-            entry.turn(ids)
-            return method(*args, **kwargs)
-
-    return read
-
-
-def pad_of(model: nn.Module) -> int | None:
-    pad = getattr(getattr(model, "config", None), "pad", None)
-    return pad if isinstance(pad, int) else None
-
-
-class Caches:
-    """Which entry each cache belongs to; its `select`, by which beams move, is held too."""
-
-    def __init__(self, stack: ExitStack) -> None:
-        self.stack = stack
-        self.entries: WeakKeyDictionary[Any, Entry] = WeakKeyDictionary()
-
-    def entry(self, cache: Cache | None, make: Callable[[], Entry]) -> Entry:
-        """The entry that was begun with this cache, or one made now."""
+    def of_cache(self, cache: Cache | None, make: Callable[[], CallBuilder]) -> CallBuilder:
+        """The call that was begun with this cache, whose beams are followed; without a cache, a new one each time."""
         if cache is None:
             return make()
-        if cache not in self.entries:
-            self.entries[cache] = make()
-            self.follow(cache, self.entries[cache])
-        return self.entries[cache]
+        if cache not in self.caches:
+            self.caches[cache] = builder = make()
+            if hasattr(cache, "select"):
+                self.stack.enter_context(wrapped(cache, "select", partial(followed_select, builder)))
+        return self.caches[cache]
 
-    def follow(self, cache: Any, entry: Entry) -> None:
-        move = getattr(cache, "select", None)
-        if move is None:
-            return
+    def outermost(self, read: Callable[..., Any]) -> Around:
+        """A method that reads a text, `read(method, ...)`; called by another such method it is a part of that call."""
 
-        def select(index: Tensor) -> None:
-            entry.select(index)
-            move(index)
+        def around(method: Method) -> Method:
+            @wraps(method)
+            def reading(*args: Any, **kwargs: Any) -> Any:
+                with self.session.exclusive():
+                    if self.recorder.depth:
+                        return method(*args, **kwargs)
+                    return read(method, *args, **kwargs)
 
-        self.stack.enter_context(replaced(cache, "select", select))
+            return reading
+
+        return around
 
 
-class DecoderReader:
+def followed_select(builder: CallBuilder, method: Method) -> Method:
+    """The cache's `select`, by which beams move, told to the call that it belongs to."""
+
+    def select(index: Tensor, *args: Any, **kwargs: Any) -> Any:
+        builder.select(index)
+        return method(index, *args, **kwargs)
+
+    return select
+
+
+def methods(model: nn.Module, calls: Calls) -> dict[str, Around]:
+    """Those of the model that begin or go on with a text."""
+    if isinstance(model, Transformer):
+        reader: Any = TransformerCalls(calls)
+        return {name: calls.outermost(getattr(reader, name)) for name in ("forward", "encode", "decode")}
+    if isinstance(model, Decoder):
+        return {"forward": calls.outermost(partial(read_decoder, calls))}
+    if isinstance(model, Recurrent):
+        reader = RecurrentCalls(calls)
+        return {name: calls.outermost(getattr(reader, name)) for name in ("start", "advance")}
+    names = [name for name in ("forward", "encode") if hasattr(model, name)]
+    return {name: calls.outermost(partial(read_one_text, calls)) for name in names}
+
+
+def read_one_text(calls: Calls, method: Method, *args: Any, **kwargs: Any) -> Any:
+    """A method that reads one text, given first."""
+    ids = next((given for given in (*args, *kwargs.values()) if isinstance(given, Tensor)), None)
+    with calls.recorder.inside(calls.open()) as builder:
+        builder.turn(ids)
+        return method(*args, **kwargs)
+
+
+def read_decoder(
+    calls: Calls, method: Method, ids_BN: Tensor, mask_BK: Tensor | None = None, cache: Cache | None = None
+) -> Any:
     """A decoder-only model goes on with a text as long as it is given the same cache."""
-
-    def __init__(self, model: Decoder, recorder: Recorder, stack: ExitStack) -> None:
-        self.recorder, self.read, self.caches = recorder, model.forward, Caches(stack)
-        self.pad = pad_of(model)
-        self.methods: dict[str, Method] = {"forward": self.forward}
-
-    def forward(self, ids_BN: Tensor, mask_BK: Tensor | None = None, cache: Cache | None = None) -> Tensor:
-        entry = self.caches.entry(cache, self.recorder.open)
-        entry.pad = self.pad
-        with self.recorder.inside(entry):
-            entry.turn(ids_BN)
-            return self.read(ids_BN, mask_BK, cache)
+    with calls.recorder.inside(calls.of_cache(cache, calls.open)) as builder:
+        builder.turn(ids_BN)
+        return method(ids_BN, mask_BK, cache)
 
 
-class TransformerReader:
-    """An encoder-decoder: a source read once belongs to every target that is decoded from what it said."""
+class TransformerCalls:
+    """An encoder-decoder: a source that is encoded once belongs to every target that is decoded from its memory."""
 
-    def __init__(self, model: Transformer, recorder: Recorder, stack: ExitStack) -> None:
-        self.recorder, self.caches, self.pad = recorder, Caches(stack), pad_of(model)
-        self.plain: dict[str, Method] = {"forward": model.forward, "encode": model.encode, "decode": model.decode}
-        self.methods: dict[str, Method] = {"forward": self.forward, "encode": self.encode, "decode": self.decode}
-        self.sources: Any = WeakTensorKeyDictionary()  # what an encoder said -> its entry
+    def __init__(self, calls: Calls) -> None:
+        self.calls = calls
+        self.sources: Any = WeakTensorKeyDictionary()  # memory -> the call that encoded it
 
-    def open(self) -> Entry:
-        entry = self.recorder.open()
-        entry.pad = self.pad
-        return entry
+    def forward(self, method: Method, source_BN: Tensor, target_BT: Tensor, *rest: Any, **more: Any) -> Any:
+        with self.calls.recorder.inside(self.calls.open()) as builder:
+            builder.turn(source_BN, target_BT)
+            return method(source_BN, target_BT, *rest, **more)
 
-    def forward(self, source_BN: Tensor, target_BT: Tensor, source_mask: Tensor | None = None) -> Tensor:
-        entry = self.open()
-        with self.recorder.inside(entry):
-            entry.turn(source_BN, target_BT)
-            logits: Tensor = self.plain["forward"](source_BN, target_BT, source_mask)
-        return logits
-
-    def encode(self, source_BN: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.recorder.depth:
-            inner: Tensor = self.plain["encode"](source_BN, mask)
-            return inner
-        entry = self.open()
-        entry.begin(source_BN, None)
-        with self.recorder.inside(entry):
-            memory: Tensor = self.plain["encode"](source_BN, mask)
-        self.sources[memory] = entry
+    def encode(self, method: Method, source_BN: Tensor, *rest: Any, **more: Any) -> Any:
+        with self.calls.recorder.inside(self.calls.open()) as builder:
+            builder.begin(source_BN, None)
+            memory = method(source_BN, *rest, **more)
+        self.sources[memory] = builder
         return memory
 
     def decode(
-        self, target_BT: Tensor, memory: Tensor, mask: Tensor | None = None, cache: Cache | None = None
-    ) -> Tensor:
-        if self.recorder.depth:
-            inner: Tensor = self.plain["decode"](target_BT, memory, mask, cache)
-            return inner
-        entry = self.caches.entry(cache, lambda: self.sources.get(memory) or self.open())
-        with self.recorder.inside(entry):
-            entry.turn(None, target_BT)
-            logits: Tensor = self.plain["decode"](target_BT, memory, mask, cache)
-        return logits
+        self, method: Method, target_BT: Tensor, memory: Tensor, mask: Tensor | None = None, cache: Cache | None = None
+    ) -> Any:
+        with self.calls.recorder.inside(self.calls.of_cache(cache, partial(self.target_of, memory))) as builder:
+            builder.turn(None, target_BT)
+            return method(target_BT, memory, mask, cache)
+
+    def target_of(self, memory: Tensor) -> CallBuilder:
+        """The call that encoded this memory, for its first target; for each other a new one with the same source."""
+        builder: CallBuilder | None = self.sources.get(memory)
+        if builder is None:
+            return self.calls.open()
+        return self.calls.recorder.fork(builder) if builder.turns else builder
 
 
-class Followed(State):
-    """A recurrent decoder's state that knows which entry it belongs to, and tells it when beams move."""
+class FollowedState(State):
+    """A recurrent decoder's state that knows its call and how far it was, and tells it when beams move."""
 
-    entry: Entry
+    builder: CallBuilder
+    turns: int
 
     @classmethod
-    def of(cls, state: State, entry: Entry) -> Followed:
+    def of(cls, state: State, builder: CallBuilder) -> FollowedState:
         followed = cls(*state)
-        followed.entry = entry
+        followed.builder, followed.turns = builder, len(builder.turns)
         return followed
 
     def select(self, index: Tensor) -> State:
-        self.entry.select(index)
-        return Followed.of(super().select(index), self.entry)
+        self.builder.select(index)
+        return FollowedState.of(super().select(index), self.builder)
 
 
-class RecurrentReader:
+class RecurrentCalls:
     """A recurrent model goes on with a text as long as it is given the state that the text has come to."""
 
-    def __init__(self, model: Recurrent, recorder: Recorder) -> None:
-        self.recorder, self.pad = recorder, pad_of(model)
-        self.plain_start, self.plain_advance = model.start, model.advance
-        self.methods: dict[str, Method] = {"start": self.start, "advance": self.advance}
+    def __init__(self, calls: Calls) -> None:
+        self.calls = calls
 
-    def start(self, source_BN: Tensor, source_mask: Tensor | None = None) -> State:
-        entry = self.recorder.open()
-        entry.pad = self.pad
-        entry.begin(source_BN, None)
-        with self.recorder.inside(entry):
-            return Followed.of(self.plain_start(source_BN, source_mask), entry)
+    def start(self, method: Method, source_BN: Tensor, *rest: Any, **more: Any) -> State:
+        with self.calls.recorder.inside(self.calls.open()) as builder:
+            builder.begin(source_BN, None)
+            return FollowedState.of(method(source_BN, *rest, **more), builder)
 
-    def advance(self, target_BT: Tensor, state: State) -> tuple[Tensor, State]:
-        entry = state.entry if isinstance(state, Followed) else self.recorder.open()
-        with self.recorder.inside(entry):
-            entry.turn(None, target_BT)
-            logits, after = self.plain_advance(target_BT, state)
-        return logits, Followed.of(after, entry)
+    def advance(self, method: Method, target_BT: Tensor, state: State) -> tuple[Tensor, State]:
+        with self.calls.recorder.inside(self.target_of(state)) as builder:
+            builder.turn(None, target_BT)
+            logits, after = method(target_BT, state)
+        return logits, FollowedState.of(after, builder)
+
+    def target_of(self, state: State) -> CallBuilder:
+        """The call that this state belongs to; from the start, each target after the first has its own."""
+        if not isinstance(state, FollowedState):
+            return self.calls.open()
+        if state.turns == len(state.builder.turns):
+            return state.builder
+        if state.turns:
+            raise InputError(
+                "this state has gone on before, and a recording follows one text",
+                found=f"a state after {state.turns} calls of advance; the text has had {len(state.builder.turns)}",
+                do="go on from the newest state, or begin again with model.start",
+            )
+        return self.calls.recorder.fork(state.builder)

@@ -1,37 +1,51 @@
-"""PyTorch's own attention functions, caught on their way: for plain models, and for those not on the interface."""
+"""The adapter for PyTorch's attention functions: for plain models, and for those not on Hugging Face's interface."""
 
 from __future__ import annotations
 
 import inspect
-import threading
+import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import replace
+from contextlib import ExitStack, contextmanager
+from types import FunctionType
 from typing import Any
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 from regard.attention import attend
-from regard.lens.hooks.attention_call import Call, same_batch, with_mask
-from regard.lens.hooks.leading import busy, calling, computing, lead
+from regard.attention.torch_names import COMPILER
+from regard.lens.hooks.attention_call import AttentionCall, output_projection, same_batch
+from regard.lens.hooks.lazy_mask import with_mask
+from regard.lens.hooks.session import SharedContext, computing, dispatch, innermost_module, is_calling, is_computing
 
 MULTIHEAD = inspect.signature(F.multi_head_attention_forward)
 SDPA = F.scaled_dot_product_attention
+SDPAFunction = Callable[..., Tensor]
 
 
-class Mode(TorchFunctionMode):
-    """Catches them while a held model is being called; all else passes."""
+@contextmanager
+def torch_functions() -> Iterator[None]:
+    """PyTorch's attention functions lead to the sessions whose models are being called in this thread."""
+    with ExitStack() as stack:
+        for context in (slow_path(), uncompiled(), AttentionMode()):
+            stack.enter_context(context)
+        yield
+
+
+class AttentionMode(TorchFunctionMode):
+    """Catches them while a model with a session is being called; all else passes."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
-        if func in (SDPA, F.multi_head_attention_forward) and calling() and not computing():
-            return caught(*args, **kwargs)[0] if func is SDPA else multihead(*args, **kwargs)
+        if func in (SDPA, F.multi_head_attention_forward) and is_calling() and not is_computing():
+            return through_sessions(func, *args, **kwargs)[0] if func is SDPA else multihead(*args, **kwargs)
         return func(*args, **kwargs)
 
 
-def caught(
+def through_sessions(
+    function: SDPAFunction,
     query: Tensor,
     key: Tensor,
     value: Tensor,
@@ -41,17 +55,19 @@ def caught(
     *,
     scale: float | None = None,
     enable_gqa: bool = False,
-) -> tuple[Tensor, Call]:
-    """scaled_dot_product_attention, computed by itself, and the call as we understood it."""
+) -> tuple[Tensor, AttentionCall]:
+    """scaled_dot_product_attention, computed by `function` itself, and the call as we understood it."""
     q, k, v = four(query), four(key), four(value)
-    call = Call(q, same_batch(q, k), same_batch(q, v), {"scale": scale}, "sdpa", dropout_p)
+
+    def native() -> Tensor:
+        return four(function(query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa))
+
+    call = AttentionCall(
+        q, same_batch(q, k), same_batch(q, v), {"scale": scale}, "sdpa", dropout_p, native=native,
+        projection=output_projection(innermost_module(), q.shape[1] * v.shape[-1]),
+    )  # fmt: skip
     mask = None if attn_mask is None else four_mask(attn_mask, query)
-    call = with_mask(call, mask, is_causal)
-
-    def native(*_: Tensor, **options: Any) -> Tensor:
-        return four(SDPA(query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa))
-
-    output, call = lead(replace(call, compute=native), None)
+    output, call = dispatch(with_mask(call, mask, causal=is_causal), None)
     return output.reshape(*query.shape[:-1], value.shape[-1]), call
 
 
@@ -78,15 +94,16 @@ def multihead(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor | None]:
     given.apply_defaults()
     weighed, batched = given.arguments["need_weights"], given.arguments["query"].ndim == 3
     given.arguments["need_weights"] = False
-    calls: list[Call] = []
+    calls: list[AttentionCall] = []
 
     def instead(*inner: Any, **options: Any) -> Tensor:
-        output, call = caught(*inner, **options)
+        # Looked up only now: somebody may have put a function of their own there, which is to compute it.
+        output, call = through_sessions(F.scaled_dot_product_attention, *inner, **options)
         calls.append(call)
         return output
 
-    with busy(), exchanged(instead):  # busy: the modes of other holds let it pass
-        output, _ = F.multi_head_attention_forward(*given.args, **given.kwargs)
+    with computing():  # the modes of other sessions let it pass
+        output, _ = calling_instead(instead)(*given.args, **given.kwargs)
     if not weighed:
         return output, None
     call = calls[-1]
@@ -95,23 +112,33 @@ def multihead(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor | None]:
     return output, weights if batched else weights.squeeze(0)
 
 
+def calling_instead(function: SDPAFunction) -> Callable[..., tuple[Tensor, Tensor | None]]:
+    """multi_head_attention_forward with another SDPA in it. Inside of it no mode looks, and the name that it calls is
+    everyone's, other threads' too: so it is this copy that calls another one.
+    """
+    original: Any = F.multi_head_attention_forward
+    names = {**original.__globals__, "scaled_dot_product_attention": function, "has_torch_function": lambda _: False}
+    return FunctionType(original.__code__, names, argdefs=original.__defaults__, closure=original.__closure__)
+
+
+@SharedContext
 @contextmanager
-def exchanged(instead: Callable[..., Tensor]) -> Iterator[None]:
-    """Within multi_head_attention_forward no mode looks: there the name itself is lent to us."""
-    mine, within = threading.get_ident(), False
-
-    def lent(*args: Any, **kwargs: Any) -> Tensor:
-        nonlocal within
-        if within or threading.get_ident() != mine:  # within: what computes this attention, once a hook changed it
-            return SDPA(*args, **kwargs)
-        within = True
-        try:
-            return instead(*args, **kwargs)
-        finally:
-            within = False
-
-    F.scaled_dot_product_attention = lent
+def slow_path() -> Iterator[None]:
+    """Without the fused layers of nn.Transformer, which call no attention function at all."""
+    before = torch.backends.mha.get_fastpath_enabled()
+    torch.backends.mha.set_fastpath_enabled(False)
     try:
         yield
     finally:
-        F.scaled_dot_product_attention = SDPA
+        torch.backends.mha.set_fastpath_enabled(before)
+
+
+@SharedContext
+@contextmanager
+def uncompiled() -> Iterator[None]:
+    """Without what torch.compile has made, which calls nothing of ours: what was compiled runs as it was written."""
+    if COMPILER not in sys.modules:  # then nothing has been compiled, and asking would import much
+        yield
+        return
+    with torch.compiler.set_stance("force_eager"):
+        yield

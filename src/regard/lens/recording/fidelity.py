@@ -11,12 +11,6 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from torch import Tensor
-
-from regard.attention import tile
-from regard.attention.inputs import ScoreOptions
-
-SAMPLED = 8  # rows of each attention call that are compared
 EXACT = {"float64": 1e-9, "float32": 1e-4, "float16": 1e-2, "bfloat16": 5e-2}  # differences that rounding explains
 
 
@@ -70,9 +64,10 @@ class Badge:
     def __str__(self) -> str:
         rows = "rows sum to 1" if self.sums_to_one else "a sink takes part of each row" if self.sinks else (
             f"rows sum to 1 within {self.row_sum:.1g}")  # fmt: skip
-        told = f"largest difference from the model's output {self.difference:.1g} on {counted(self.rows)}"
-        told = "not compared: dropout was on" if self.dropout else told if self.rows else "no row was compared"
-        return f"{self.implementation}, {self.dtype}, mask: {self.mask}, pooling: {self.pooling}, {rows}, {told}"
+        compared = f"largest difference from the model's output {self.difference:.1g} on {counted(self.rows)}"
+        compared = compared if self.rows else "no row was compared"
+        compared = "not compared: dropout was on" if self.dropout else compared
+        return f"{self.implementation}, {self.dtype}, mask: {self.mask}, pooling: {self.pooling}, {rows}, {compared}"
 
 
 def counted(rows: int) -> str:
@@ -95,23 +90,3 @@ def together(badges: Iterable[Badge]) -> Badge:
         any(badge.sinks for badge in all_of), any(badge.dropout for badge in all_of),
         sum(badge.rows for badge in all_of), worst("row_sum"), worst("difference"), worst("size"),
     )  # fmt: skip
-
-
-def sampled(rows: int) -> list[int]:
-    """Some rows from first to last."""
-    return sorted({round(i * (rows - 1) / (SAMPLED - 1)) for i in range(SAMPLED)}) if rows else []
-
-
-def measure(query: Tensor, key: Tensor, lse: Tensor, options: ScoreOptions, value: Tensor, output: Tensor) -> Badge:
-    """The differences found on one row: query (B, H, 1, D), output (B, H, 1, V)."""
-    weights = tile(query, key, lse, **options)[..., 0, :]  # (B, H, K)
-    by_group = weights.unflatten(1, (key.shape[1], -1))
-    mixed = (by_group @ value.to(weights.dtype)).flatten(1, 2)
-    lit = ~lse[..., 0].isinf()
-    if not bool(lit.any()):
-        return Badge()
-    real = output[..., 0, :].to(weights.dtype)[lit]
-    sums = weights.sum(-1)[lit]
-    off = (sums - 1.0).clamp(min=0.0) if options.get("sinks") is not None else (sums - 1.0).abs()
-    difference = (mixed[lit] - real).abs()
-    return Badge(rows=1, row_sum=off.max().item(), difference=difference.max().item(), size=real.abs().max().item())

@@ -10,13 +10,9 @@ from torch import Tensor
 
 from regard.attention import Layer, Statistics, attend, received, tile
 from regard.attention.inputs import ScoreOptions
-from regard.attention.scores import blocks
 from regard.attention.tiles import Extent, Pool
 from regard.lens.recording.fidelity import Badge
-from regard.lens.recording.logsumexp import log_sums
 from regard.lens.recording.score_terms import LARGEST, Terms, bounded
-
-UNROLLED = 1 << 22  # cells of a bias, kept by its diagonals, that are laid out at a time
 
 
 @dataclass(frozen=True)
@@ -28,7 +24,8 @@ class Map:
     lse: Tensor  # (B, H, Q); -inf for a row that looks nowhere, inf for one that a shorter text does not have
     terms: Terms
     heads: tuple[int, ...]  # the model's numbers of the H heads
-    norms: Tensor | None = None  # (B, J, K), of the values
+    norms: Tensor | None = None  # (B, H, K), of each value through W_O: what one whole weight on it brings
+    projected: bool = True  # were they through W_O, or of the values alone?
     badge: Badge = field(default_factory=Badge)
 
     @property
@@ -54,26 +51,18 @@ class Map:
             self,
             query=self.query[texts, mine], key=self.key[texts, theirs], lse=self.lse[texts, mine],
             terms=self.terms.pick(texts, places), heads=tuple(self.heads[place] for place in places),
-            norms=None if self.norms is None else self.norms[texts, theirs],
+            norms=None if self.norms is None else self.norms[texts, mine],
         )  # fmt: skip
 
     def options(self, rows: slice, columns: slice) -> ScoreOptions:
         return self.terms.options(rows, columns, self.queries)
 
-    def parts(self, rows: slice, cell: int = 1) -> Iterator[slice]:
-        """Rows to work on at a time: all, unless a bias has to be laid out for them."""
-        if self.terms.diagonals is None or rows.stop <= rows.start:
-            yield rows
-            return
-        fits = max(1, UNROLLED // max(1, len(self.terms.diagonals) * self.keys * cell)) * cell
-        yield from blocks(rows, fits)
+    def blocks(self, rows: slice, cell: int = 1) -> Iterator[slice]:
+        """Rows to work on at a time."""
+        return self.terms.blocks(rows, self.keys, cell)
 
     def whole(self) -> tuple[slice, slice]:
         return slice(0, self.queries), slice(0, self.keys)
-
-    def log_sums(self) -> Tensor:
-        """The lse of every row, from queries and keys alone."""
-        return log_sums(self.query, self.key, self.terms, list(self.parts(self.whole()[0])))
 
     def tile(self, rows: Extent | None = None, columns: Extent | None = None, cell: Extent = (1, 1),
              pool: Pool = "mass") -> Tensor:  # fmt: skip
@@ -85,7 +74,7 @@ class Map:
                 self.query[..., part, :], self.key[..., across, :], self.lse[..., part],
                 cell=cell, pool=pool, **self.options(part, across),
             )
-            for part in self.parts(down, cell[0])
+            for part in self.blocks(down, cell[0])
         ]  # fmt: skip
         return torch.cat(parts, -2)
 
@@ -95,7 +84,7 @@ class Map:
         nothing = self.query.new_zeros(()).expand(*self.key.shape[:-1], 1)
         found = [
             attend(self.query[..., part, :], self.key, nothing, see="stats", **self.options(part, columns))[1]
-            for part in self.parts(rows)
+            for part in self.blocks(rows)
         ]
         names = [field.name for field in fields(Statistics)]
         joined = {name: torch.cat([getattr(part, name) for part in found], -1) for name in names}
@@ -119,7 +108,7 @@ class Map:
                 self.query[..., part, :], self.key, self.lse[..., part],
                 weigh=None if given is None else given[..., part], **self.options(part, columns),
             )
-            for part in self.parts(rows)
+            for part in self.blocks(rows)
         ]).sum(0)  # fmt: skip
 
     def layer(self, site: str) -> Layer:

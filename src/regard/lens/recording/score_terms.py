@@ -7,7 +7,7 @@ is neither is kept as it is up to `LARGEST` numbers, and refused beyond.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import torch
@@ -15,11 +15,12 @@ from torch import Tensor
 
 from regard.attention.inputs import ScoreOptions
 from regard.attention.masks import Window, cut
-from regard.attention.scores import NOWHERE
+from regard.attention.scores import NOWHERE, blocks
 from regard.errors import InputError
 from regard.lens.recording.mask_pattern import depends_on_distance, find_band
 
 LARGEST = 1 << 24  # numbers of a mask or bias that follows no rule
+UNROLLED = 1 << 22  # cells of a bias, kept by its diagonals, that are laid out at a time
 DEEP = -1e9  # a number added to hide a cell, where -inf would have done
 
 
@@ -49,6 +50,14 @@ class Terms:
             "causal": self.causal, "window": self.window, "scale": self.scale, "softcap": self.softcap,
             "sinks": self.sinks,
         }  # fmt: skip
+
+    def blocks(self, rows: slice, keys: int, cell: int = 1) -> Iterator[slice]:
+        """Rows to work on at a time: all, unless a bias has to be laid out for them."""
+        if self.diagonals is None or rows.stop <= rows.start:
+            yield rows
+            return
+        fits = max(1, UNROLLED // max(1, len(self.diagonals) * keys * cell)) * cell
+        yield from blocks(rows, fits)
 
     def pick(self, batch: slice | Tensor, heads: list[int]) -> Terms:
         """For some texts and heads only."""
@@ -122,8 +131,8 @@ def unrolled(diagonals_HN: Tensor, rows: slice, columns: slice, queries: int) ->
     return diagonals_HN[:, j - i[:, None] + queries - 1][None]
 
 
-def compact(site: str, query: Tensor, key: Tensor, options: ScoreOptions) -> Terms:
-    """The terms of one attention call, as few numbers as they can be told in."""
+def terms_of(site: str, query: Tensor, key: Tensor, options: ScoreOptions, *, compact: bool = False) -> Terms:
+    """The terms of one attention, in as few numbers as they can be; `compact`: its mask is from `compact_mask`."""
     queries, keys = query.shape[-2], key.shape[-2]
     offset, scale, window = options.get("offset"), options.get("scale"), options.get("window")
     terms = Terms(
@@ -134,23 +143,31 @@ def compact(site: str, query: Tensor, key: Tensor, options: ScoreOptions) -> Ter
         window=(None, None) if window is None else (window[0], window[1]),
         sinks=options.get("sinks"),
     )
-    return with_bias(site, with_mask(site, terms, options.get("mask")), options.get("bias"), queries)
+    mask = options.get("mask")
+    if mask is not None and not compact:
+        mask = without_zeros(rank_four(mask))
+    return with_bias(site, with_mask(site, terms, mask), options.get("bias"), queries)
+
+
+def without_zeros(mask: Tensor) -> Tensor | None:
+    """Boolean where it only hides; None where it hides nothing."""
+    if mask.dtype != torch.bool and bool(((mask == 0) | (mask == NOWHERE)).all()):
+        mask = mask == 0
+    return None if mask.dtype == torch.bool and bool(mask.all()) else mask
 
 
 def with_mask(site: str, terms: Terms, mask: Tensor | None) -> Terms:
     if mask is None:
         return terms
     mask = rank_four(mask)
-    if mask.dtype != torch.bool and bool(((mask == 0) | (mask == NOWHERE)).all()):
-        mask = mask == 0
     if mask.dtype == torch.bool and mask.shape[2] > 1:
         band = find_band(mask, terms.offset, fixed=terms.bound != (None, None))
         if band is not None:
             left, right = narrower(terms.window[0], band.left), narrower(terms.bound[1], band.right)
             window = (left, None if right == 0 else right)
             terms, mask = replace(terms, offset=band.offset, causal=right == 0, window=window), band.rest
-    if mask.dtype == torch.bool and bool(mask.all()):
-        return terms
+            if bool(mask.all()):
+                return terms
     return replace(terms, mask=bounded(site, "mask", mask))
 
 
@@ -192,3 +209,34 @@ def bounded(site: str, name: str, term: Tensor) -> Tensor:
 def narrower(one: int | None, other: int | None) -> int | None:
     bounds = [bound for bound in (one, other) if bound is not None]
     return min(bounds, default=None)
+
+
+def compact_mask(mask: Tensor) -> Tensor | None:
+    """A mask that a model drew itself: without repeats, boolean where it only hides, None where it hides nothing."""
+    mask = without_repeats(mask)
+    if mask.dtype != torch.bool and only_hides(mask):
+        mask = mask == 0
+    return None if mask.dtype == torch.bool and bool(mask.all()) else mask
+
+
+def without_repeats(mask: Tensor) -> Tensor:
+    """With size 1 along every dim in which all is the same."""
+    for dim in range(mask.ndim):
+        if mask.shape[dim] > 1:
+            first = mask.narrow(dim, 0, 1)
+            mask = first if mask.stride(dim) == 0 or bool((mask == first).all()) else mask
+    return mask
+
+
+def only_hides(mask: Tensor) -> bool:
+    """Is an additive mask made of 0 and -inf, or 0 and finfo.min?
+
+    A row of nothing but finfo.min is not empty: its keys share it. Such a mask stays as it is.
+    """
+    if mask.requires_grad:
+        return False
+    shown, hidden = mask == 0, mask == float("-inf")
+    if bool((shown | hidden).all()):
+        return True
+    lowest = mask <= torch.finfo(mask.dtype).min / 2
+    return bool((shown | lowest).all()) and bool(shown.any(-1).all())

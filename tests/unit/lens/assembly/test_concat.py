@@ -10,7 +10,8 @@ from torch import Tensor
 
 from regard.attention import attend
 from regard.errors import InputError
-from regard.lens.assembly.recorder import Recorder, Seen
+from regard.lens.assembly.recorder import Recorder
+from regard.lens.assembly.step import AttentionCapture
 from regard.lens.recording_api import Recording
 from tests.bounds import weights_apart
 from tests.unit.lens.recording.test_maps import draw, truth
@@ -26,7 +27,7 @@ ORDERS = {"as it came": None, "moved": torch.tensor([[2, 0, 1, 2], [0, 2, 2, 0],
 
 def tell(recorder: Recorder, query: Tensor, key: Tensor, value: Tensor, first_key: int = 0, **options: Any) -> None:
     output = attend(query, key, value, **options)
-    recorder.see(Seen("here", query, key, value, output, options, "test", first_key))  # type: ignore[arg-type]
+    recorder.capture(AttentionCapture("here", query, key, value, output, options, "test", first_key))  # type: ignore[arg-type]
 
 
 def slices() -> list[slice]:
@@ -95,7 +96,7 @@ def test_masks_of_steps_are_not_kept_one_by_one() -> None:
         step(recorder, rows, torch.arange(B))
         recorder.end_call()
     recorder.end_call()
-    parts = recorder.entries[0].tracks["here"].parts
+    parts = recorder.builders[0].steps["here"].steps
     assert len(parts) == N - FIRST + 1
     assert [part.map.terms.mask is not None for part in parts] == [False] * (len(parts) - 1) + [True]
     assert sum(part.map.terms.bias is not None for part in parts) == 1
@@ -161,7 +162,7 @@ def test_looking_at_another_text() -> None:
 
     seen = stepped("as it came", step)
     same(seen, mask=hidden)
-    assert sum(part.map.key.shape[2] for part in seen.recorder.entries[0].tracks["here"].parts) == N
+    assert sum(part.map.key.shape[2] for part in seen.recorder.builders[0].steps["here"].steps) == N
 
 
 def test_masks_that_change_from_step_to_step() -> None:
@@ -212,7 +213,7 @@ def test_rules_that_change_make_no_one_map() -> None:
              scale=1.0 + rows.start)  # fmt: skip
 
     seen = stepped("as it came", step)
-    with pytest.raises(InputError, match="cannot be joined"):
+    with pytest.raises(InputError, match="cannot be made into"):
         seen.weights("here", 0)
 
 
@@ -223,7 +224,7 @@ def test_a_wrong_order_shows_in_the_sums_of_rows() -> None:
         tell(recorder, QUERY[:, :, rows], KEY[:, :, : rows.stop], VALUE[:, :, : rows.stop], causal=True)
 
     seen = stepped("as it came", step)
-    entry = seen.recorder.entries[0]
+    entry = seen.recorder.builders[0]
     entry.order, entry.call = torch.tensor([[0] + [1] * (N - FIRST)]), None
     assert not seen.badge.sums_to_one
     assert not seen.badge.true

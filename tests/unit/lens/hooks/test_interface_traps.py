@@ -11,11 +11,11 @@ from torch import Tensor
 
 from benchmarks import peers
 from benchmarks import watch_matrix as matrix
-from benchmarks.dense import Kept, dense
+from benchmarks.dense import Captures, dense
 from benchmarks.zoo import GROUPED, MODELS, REFUSED, SMALL, make
 from regard.errors import InputError
+from regard.lens.hooks import attach
 from regard.lens.hooks import attention_interface as interface
-from regard.lens.hooks import hold
 from regard.lens.hooks import lazy_mask as lazy
 from regard.lens.hooks.lazy_mask import LazyMask
 from tests.bounds import small_apart
@@ -28,24 +28,24 @@ def quiet() -> Any:
         yield
 
 
-def watched(model: Any, way: str = "forward", padding: str = "left", **more: Any) -> tuple[Any, Kept]:
-    kept = Kept()
-    with torch.no_grad(), hold(model, kept):
+def watched(model: Any, way: str = "forward", padding: str = "left", **more: Any) -> tuple[Any, Captures]:
+    kept = Captures()
+    with torch.no_grad(), attach(model, kept):
         return matrix.ran(model, {**matrix.inputs(model, padding), **more}, way), kept
 
 
-def longer(model: Any, ids: Tensor, **more: Any) -> tuple[Tensor, Tensor, Kept]:
+def longer(model: Any, ids: Tensor, **more: Any) -> tuple[Tensor, Tensor, Captures]:
     """The logits without and with being held."""
-    kept = Kept()
+    kept = Captures()
     with torch.no_grad():
         expected = model(ids, **more).logits
-        with hold(model, kept):
+        with attach(model, kept):
             return expected, model(ids, **more).logits, kept
 
 
 def test_1_padding_arrives_and_is_one_row_of_keys() -> None:
     _, kept = watched(MODELS["Llama, grouped heads"]())
-    for seen in kept.seen:
+    for seen in kept.captures:
         assert seen.options["mask"].shape == (2, 1, 1, 7)
         assert seen.options["mask"][:, 0, 0].tolist() == [[True] * 7, [False] * 3 + [True] * 4]
         assert seen.key.shape[1] < seen.query.shape[1]
@@ -55,14 +55,14 @@ def test_1_no_mask_is_ever_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     def drawn(_: Any) -> Tensor:
         raise AssertionError("a mask of queries x keys")
 
-    monkeypatch.setattr(lazy.Order, "drawn", drawn)
+    monkeypatch.setattr(lazy.MaskOrder, "drawn", drawn)
     for name in MODELS:
         model = MODELS[name]()
         for padding in ("plain", "left", "right"):
             for way in matrix.WAYS:
                 if matrix.sensible(model, padding, way):
                     _, kept = watched(model, way, padding)
-                    masks = [seen.options.get("mask") for seen in kept.seen]
+                    masks = [seen.options.get("mask") for seen in kept.captures]
                     assert all(mask is None or mask.shape[1:3] == (1, 1) for mask in masks), name
 
 
@@ -72,13 +72,13 @@ def test_2_weights_are_given_to_those_whom_eager_would_give_them() -> None:
     model.config.output_attentions = True
     with torch.no_grad():
         expected = model(ids).attentions
-        with hold(model, Kept()):
+        with attach(model, Captures()):
             found, again = model(ids).attentions, model(ids, output_attentions=True).attentions
     torch.testing.assert_close(found, expected, atol=small_apart(), rtol=0)
     torch.testing.assert_close(again, expected, atol=small_apart(), rtol=0)
     model.config.output_attentions = False
     model.set_attn_implementation("sdpa")
-    with torch.no_grad(), hold(model, Kept()):
+    with torch.no_grad(), attach(model, Captures()):
         assert not model(ids, output_attentions=True).attentions  # as without us
 
 
@@ -94,7 +94,7 @@ def test_3_the_name_is_no_kernels_and_is_not_left_behind() -> None:
 def test_4_what_does_not_come_through_is_refused_at_the_first_forward_of_generate() -> None:
     model, forwards = REFUSED["BLOOM"](), []
     model.register_forward_pre_hook(lambda *_: forwards.append(1))
-    with pytest.raises(InputError, match=r"transformer\.h\.0\.self_attention"), hold(model, Kept()):
+    with pytest.raises(InputError, match=r"transformer\.h\.0\.self_attention"), attach(model, Captures()):
         model.generate(torch.tensor([[7, 8, 9]]), max_new_tokens=5)
     assert len(forwards) == 1
 
@@ -103,30 +103,30 @@ def test_4_what_does_not_come_through_is_refused_at_the_first_forward_of_generat
 def test_5_sites_are_the_names_of_modules(name: str) -> None:
     model = MODELS[name]()
     _, kept = watched(model, padding="plain")
-    sites = [seen.site for seen in kept.seen]
+    sites = [seen.site for seen in kept.captures]
     assert len(set(sites)) == len(sites)
     assert set(sites) <= set(dict(model.named_modules()))
 
 
 def test_5_a_layer_used_twice_is_told_twice() -> None:
     model = make("AlbertModel", "AlbertConfig", {**SMALL, "embedding_size": 8})
-    kept = Kept()
-    with torch.no_grad(), hold(model, kept):
+    kept = Captures()
+    with torch.no_grad(), attach(model, kept):
         model(torch.tensor([[7, 8, 9]]))
-    assert len(kept.seen) == 2
-    assert kept.seen[0].site == kept.seen[1].site
+    assert len(kept.captures) == 2
+    assert kept.captures[0].site == kept.captures[1].site
 
 
 def test_6_scale_and_position_bias_of_t5() -> None:
     _, kept = watched(MODELS["T5"]())
-    assert {seen.options["scale"] for seen in kept.seen} == {1.0}
-    for seen in kept.seen:
+    assert {seen.options["scale"] for seen in kept.captures} == {1.0}
+    for seen in kept.captures:
         assert (seen.options.get("bias") is None) is ("EncDecAttention" in seen.site)
 
 
 def test_7_sinks_take_part() -> None:
     _, kept = watched(MODELS["GPT-OSS, sinks"](), padding="plain")
-    for seen in kept.seen:
+    for seen in kept.captures:
         weights, _ = dense(seen)
         assert seen.options["sinks"].shape == (4,)
         assert float(weights.sum(-1).max()) < 1
@@ -136,15 +136,15 @@ def test_7_sinks_take_part() -> None:
 def test_8_a_static_cache_shows_what_a_growing_one_shows(name: str) -> None:
     _, static = watched(MODELS[name](), "static cache")
     _, dynamic = watched(MODELS[name](), "generate")
-    assert len(static.seen) == len(dynamic.seen)
-    for one, other in zip(static.seen, dynamic.seen, strict=True):
+    assert len(static.captures) == len(dynamic.captures)
+    for one, other in zip(static.captures, dynamic.captures, strict=True):
         assert (one.site, one.first_key, one.key.shape) == (other.site, other.first_key, other.key.shape)
         torch.testing.assert_close(dense(one)[0], dense(other)[0], atol=small_apart(), rtol=0)
 
 
 def test_9_the_window_is_applied_once() -> None:
     _, kept = watched(MODELS["Mistral, window"](), padding="plain")
-    assert {seen.options["window"] for seen in kept.seen} == {(3, 0)}  # theirs of 4 counts the token itself
+    assert {seen.options["window"] for seen in kept.captures} == {(3, 0)}  # theirs of 4 counts the token itself
 
 
 @pytest.mark.parametrize("reentrant", [True, False])
@@ -155,18 +155,18 @@ def test_10_checkpointed_layers_are_seen_once(reentrant: bool) -> None:
     expected = model.transformer.h[0].attn.c_attn.weight.grad.clone()
     model.zero_grad()
     model.gradient_checkpointing_enable({"use_reentrant": reentrant})
-    kept = Kept()
-    with hold(model, kept):
+    kept = Captures()
+    with attach(model, kept):
         model(ids, labels=ids).loss.backward()
-    assert len(kept.seen) == 2
-    assert [told[0] for told in kept.told] == ["begin", "see", "see", "end"]
+    assert len(kept.captures) == 2
+    assert [told[0] for told in kept.events] == ["begin", "capture", "capture", "end"]
     found = model.transformer.h[0].attn.c_attn.weight.grad
     torch.testing.assert_close(found, expected, atol=small_apart(expected), rtol=0)
 
 
 def test_11_a_sliding_cache_says_where_its_keys_begin() -> None:
     _, kept = watched(MODELS["Mistral, window"](), "generate", "plain")
-    first = [seen for seen in kept.seen if seen.site == "model.layers.0.self_attn"]
+    first = [seen for seen in kept.captures if seen.site == "model.layers.0.self_attn"]
     assert [(seen.first_key, seen.key.shape[-2]) for seen in first] == [(0, 7), (4, 4), (5, 4), (6, 4)]
 
 
@@ -175,7 +175,7 @@ def test_packed_texts_do_not_see_each_other() -> None:
     ids = torch.tensor([[7, 8, 9, 10, 11, 12, 13]])
     expected, found, kept = longer(MODELS["Llama, grouped heads"](), ids, position_ids=places, use_cache=False)
     torch.testing.assert_close(found, expected, atol=small_apart(expected), rtol=0)
-    assert not dense(kept.seen[0])[0][0, :, 3:, :3].any()
+    assert not dense(kept.captures[0])[0][0, :, 3:, :3].any()
 
 
 def test_chunks_are_worked_out_up_to_a_size_and_refused_by_name_beyond(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -184,7 +184,7 @@ def test_chunks_are_worked_out_up_to_a_size_and_refused_by_name_beyond(monkeypat
     expected, found, _ = longer(model, torch.arange(7, 14)[None])
     torch.testing.assert_close(found, expected, atol=small_apart(expected), rtol=0)
     _, _, kept = longer(model, torch.arange(7, 10)[None])
-    assert all(seen.options["mask"] is None for seen in kept.seen)  # all in one chunk
+    assert all(seen.options["mask"] is None for seen in kept.captures)  # all in one chunk
     monkeypatch.setattr(lazy, "LARGEST", 10)
     with pytest.raises(InputError, match="chunked_overlay"):
         longer(model, torch.arange(7, 14)[None])
@@ -199,7 +199,7 @@ def test_a_mask_drawn_by_the_user_is_taken_as_it_is(additive: bool) -> None:
         mask = torch.where(mask, 0.0, torch.finfo(torch.float32).min)
     expected, found, kept = longer(MODELS["Llama, grouped heads"](), torch.arange(7, 13)[None], attention_mask=mask)
     torch.testing.assert_close(found, expected, atol=small_apart(expected), rtol=0)
-    assert torch.equal(dense(kept.seen[0])[0][0, 0] > 0, drawn)
+    assert torch.equal(dense(kept.captures[0])[0][0, 0] > 0, drawn)
 
 
 def test_a_model_that_calculates_with_its_mask_gets_a_true_one() -> None:

@@ -11,10 +11,10 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from benchmarks import watch_matrix as matrix
-from benchmarks.dense import Kept, dense
+from benchmarks.dense import Captures, dense
 from benchmarks.zoo import make
 from regard.errors import InputError
-from regard.lens.hooks import hold
+from regard.lens.hooks import attach
 from tests.bounds import small_apart
 
 X = torch.randn(2, 5, 16, generator=torch.Generator().manual_seed(3))
@@ -33,9 +33,9 @@ class Block(nn.Module):
         return F.scaled_dot_product_attention(query, key, value, is_causal=self.causal).transpose(1, 2).flatten(2)
 
 
-def watched(model: nn.Module, *args: Any, **kwargs: Any) -> tuple[Any, Kept]:
-    kept = Kept()
-    with torch.no_grad(), hold(model, kept):
+def watched(model: nn.Module, *args: Any, **kwargs: Any) -> tuple[Any, Captures]:
+    kept = Captures()
+    with torch.no_grad(), attach(model, kept):
         return model(*args, **kwargs), kept
 
 
@@ -46,9 +46,9 @@ def unwatched(model: nn.Module, *args: Any, **kwargs: Any) -> Any:
         return model(*args, **kwargs)
 
 
-def assert_true(kept: Kept) -> None:
+def assert_true(kept: Captures) -> None:
     """The recorded weights times the values are the recorded output."""
-    for seen in kept.seen:
+    for seen in kept.captures:
         weights, _ = dense(seen)
         group = seen.query.shape[1] // seen.key.shape[1]
         mixed = weights @ seen.value.double().repeat_interleave(group, 1)
@@ -60,14 +60,14 @@ def test_a_plain_model_by_the_name_of_its_innermost_module(causal: bool) -> None
     model = nn.Sequential(Block(causal), nn.Linear(16, 16), Block(causal)).eval()
     output, kept = watched(model, X)
     assert torch.equal(output, model(X))
-    assert [seen.site for seen in kept.seen] == ["0", "2"]
-    assert all(seen.options.get("causal", False) is causal for seen in kept.seen)
+    assert [seen.site for seen in kept.captures] == ["0", "2"]
+    assert all(seen.options.get("causal", False) is causal for seen in kept.captures)
     assert_true(kept)
 
 
 def test_the_model_itself_goes_by_its_class() -> None:
     _, kept = watched(Block(), X)
-    assert [seen.site for seen in kept.seen] == ["Block"]
+    assert [seen.site for seen in kept.captures] == ["Block"]
 
 
 def test_queries_without_heads_and_with_more_dims() -> None:
@@ -79,8 +79,8 @@ def test_queries_without_heads_and_with_more_dims() -> None:
     assert flat.shape == X.shape
     deep, more = watched(Odd(), X.expand(3, 2, 2, 5, 16), torch.ones(2, 1, 1, 5).bool())
     assert deep.shape == (3, 2, 2, 5, 16)
-    assert kept.seen[0].query.shape == (2, 1, 5, 16)
-    assert more.seen[0].query.shape == (6, 2, 5, 16)
+    assert kept.captures[0].query.shape == (2, 1, 5, 16)
+    assert more.captures[0].query.shape == (6, 2, 5, 16)
     assert_true(kept)
     assert_true(more)
 
@@ -96,7 +96,7 @@ def test_multihead_attention_still_gives_its_weights(averaged: bool, batched: bo
     (output, found), kept = watched(model, x, x, x, key_padding_mask=padded, average_attn_weights=averaged)
     torch.testing.assert_close(output, expected, atol=small_apart(expected), rtol=0)
     torch.testing.assert_close(found, weights, atol=small_apart(), rtol=0)
-    assert [seen.site for seen in kept.seen] == ["MultiheadAttention"]
+    assert [seen.site for seen in kept.captures] == ["MultiheadAttention"]
     assert_true(kept)
 
 
@@ -106,8 +106,8 @@ def test_the_fast_path_of_an_encoder_is_left_and_taken_again() -> None:
     expected = unwatched(model, X, src_key_padding_mask=PADDED)
     output, kept = watched(model, X, src_key_padding_mask=PADDED)
     torch.testing.assert_close(output[~PADDED], expected[~PADDED], atol=small_apart(expected), rtol=0)
-    assert [seen.site for seen in kept.seen] == ["layers.0.self_attn", "layers.1.self_attn"]
-    assert kept.seen[0].options["mask"].shape == (2, 1, 1, 5)
+    assert [seen.site for seen in kept.captures] == ["layers.0.self_attn", "layers.1.self_attn"]
+    assert kept.captures[0].options["mask"].shape == (2, 1, 1, 5)
     assert torch.backends.mha.get_fastpath_enabled()
     assert_true(kept)
 
@@ -119,7 +119,7 @@ def test_a_whole_transformer(training: bool) -> None:
     output, kept = watched(model, X, X, tgt_mask=hidden, src_key_padding_mask=PADDED, memory_key_padding_mask=PADDED)
     expected = unwatched(model, X, X, tgt_mask=hidden, src_key_padding_mask=PADDED, memory_key_padding_mask=PADDED)
     torch.testing.assert_close(output, expected, atol=small_apart(expected), rtol=0)
-    assert [seen.site for seen in kept.seen] == [
+    assert [seen.site for seen in kept.captures] == [
         "encoder.layers.0.self_attn",
         *(f"decoder.layers.{layer}.{kind}" for layer in range(2) for kind in ("self_attn", "multihead_attn")),
     ]
@@ -127,11 +127,11 @@ def test_a_whole_transformer(training: bool) -> None:
 
 
 def test_nested_holds_of_a_plain_model() -> None:
-    model, outer, inner = nn.MultiheadAttention(16, 4, batch_first=True).eval(), Kept(), Kept()
-    with torch.no_grad(), hold(model, outer), hold(model, inner):
+    model, outer, inner = nn.MultiheadAttention(16, 4, batch_first=True).eval(), Captures(), Captures()
+    with torch.no_grad(), attach(model, outer), attach(model, inner):
         _, weights = model(X, X, X)
     assert weights.shape == (2, 5, 5)
-    assert (len(outer.seen), len(inner.seen)) == (1, 1)
+    assert (len(outer.captures), len(inner.captures)) == (1, 1)
 
 
 def test_a_hook_on_a_plain_model() -> None:
@@ -139,18 +139,18 @@ def test_a_hook_on_a_plain_model() -> None:
         return following(query, key, value, **{**options, "window": (0, 0)})
 
     model = Block()
-    with torch.no_grad(), hold(model, hook=last_only):
+    with torch.no_grad(), attach(model, hook=last_only):
         output = model(X)
     value = model.qkv(X).unflatten(-1, (3, 4, 4)).transpose(1, 3)[:, :, 2]
     torch.testing.assert_close(output, value.transpose(1, 2).flatten(2))
 
 
 def test_what_is_called_beside_the_model_is_not_recorded() -> None:
-    model, other, kept = Block(), Block(), Kept()
-    with torch.no_grad(), hold(model, kept):
+    model, other, kept = Block(), Block(), Captures()
+    with torch.no_grad(), attach(model, kept):
         other(X)
         model(X)
-    assert len(kept.seen) == 1
+    assert len(kept.captures) == 1
 
 
 def test_gradients_flow_through_a_plain_model() -> None:
@@ -158,7 +158,7 @@ def test_gradients_flow_through_a_plain_model() -> None:
     model(X).square().sum().backward()
     expected = model.qkv.weight.grad.clone()
     model.zero_grad()
-    with hold(model, Kept()):
+    with attach(model, Captures()):
         model(X).square().sum().backward()
     torch.testing.assert_close(model.qkv.weight.grad, expected, atol=small_apart(expected), rtol=0)
 
@@ -171,7 +171,7 @@ def test_falcon_is_held_though_it_is_not_on_the_interface() -> None:
         expected = model(**given).logits
     output, kept = watched(model, **given)
     assert torch.equal(output.logits, expected)
-    assert [seen.site for seen in kept.seen] == [f"transformer.h.{layer}.self_attention" for layer in range(2)]
+    assert [seen.site for seen in kept.captures] == [f"transformer.h.{layer}.self_attention" for layer in range(2)]
     assert model.config._attn_implementation == "sdpa"
 
 

@@ -14,14 +14,15 @@ from torch import Tensor, nn
 import regard
 from benchmarks import watch_matrix as matrix
 from benchmarks import watch_more
-from benchmarks.dense import Kept
+from benchmarks.dense import Captures
 from benchmarks.zoo import ALSO_REFUSED, GROUPED, LATENT, MODELS, MORE, make
 from regard.errors import InputError
-from regard.lens.hooks import hold
+from regard.lens.hooks import attach
 from regard.lens.hooks import lazy_mask as lazy
-from regard.lens.hooks.implementation_name import NAME, Name, usual
 from regard.lens.hooks.lazy_mask import LazyMask
-from regard.lens.hooks.module_stack import looks_like_attention
+from regard.lens.hooks.modules import looks_like_attention
+from regard.lens.hooks.transformers_internals import NAME, usual
+from regard.lens.hooks.transformers_internals import ImplementationName as Name
 from tests.bounds import small_apart
 
 IDS = torch.tensor([[7, 8, 9, 10, 11, 12, 13]])
@@ -90,14 +91,14 @@ def test_a_name_is_found_as_ours_and_answers_to_the_one_before() -> None:
 
 def test_the_config_is_let_go_by_the_last_whatever_the_order() -> None:
     model = MODELS["GPT-2"]()
-    one, other = hold(model, Kept()), hold(model, Kept())
+    one, other = attach(model, Captures()), attach(model, Captures())
     one.__enter__()
     other.__enter__()
     one.__exit__(None, None, None)
-    kept = Kept()
-    with torch.no_grad(), hold(model, kept):
+    kept = Captures()
+    with torch.no_grad(), attach(model, kept):
         model(IDS)
-    assert len(kept.seen) == 2
+    assert len(kept.captures) == 2
     assert isinstance(model.config._attn_implementation, Name)
     other.__exit__(None, None, None)
     assert type(model.config._attn_implementation) is str
@@ -129,10 +130,10 @@ def test_a_model_that_adds_to_eager_masks_gets_numbers() -> None:
     model = make("DeepseekV4ForCausalLM", "DeepseekV4Config", sizes)
     with torch.no_grad():
         expected = model(IDS).logits
-        with hold(model, kept := Kept()):
+        with attach(model, kept := Captures()):
             found = model(IDS).logits
     torch.testing.assert_close(found, expected, atol=small_apart(expected), rtol=0)
-    assert len(kept.seen) == 2
+    assert len(kept.captures) == 2
 
 
 def test_a_mask_over_indices_can_be_drawn_in_the_midst_of_a_calculation() -> None:

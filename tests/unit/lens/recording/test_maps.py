@@ -261,7 +261,7 @@ def tampered(change: Callable[[dict[str, Any]], dict[str, Any]]) -> Recording:
     def lie(site: str, call: Any, query: Tensor, key: Tensor, value: Tensor, **options: Any) -> Tensor:
         return call(query, key, value, **change(options))
 
-    with watch(made) as seen, made.seam.held(lie, innermost=True):
+    with watch(made) as seen, made.seam.hooked(lie, innermost=True):
         made(*inputs())
     return seen
 

@@ -1,7 +1,7 @@
 """Names of PyTorch that it does not promise to keep: what each is for, and what to do when a new version moves it.
 
-Nothing else in `lens` writes them. A test looks for every name of `NAMES` in the version that is installed, and for
-others elsewhere in the package.
+Nothing else here and in `lens` writes them. A test looks for every name of `NAMES` in the version that is installed,
+and for others elsewhere in the package.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ NAMES = {
     "torch._C._current_graph_task_id": "tells whether a backward pass is running, where gradient checkpointing computes"
     " forwards again; instead: whatever torch.utils.checkpoint asks, or a flag set by a hook on every gradient",
     "torch.ops.aten._scaled_dot_product_flash_attention_for_cpu": "the one kernel on a CPU that gives the lse of every"
-    " row; instead: let `lens.sums.knows` answer False, and sums are made block by block, more slowly",
+    " row; instead: let `takes_flash` and `logsumexp.kernel_knows` answer False, and lse is computed block by block",
+    "torch._fused_sdp_choice": "tells which kernel scaled_dot_product_attention takes; instead: as above",
     "torch._C.DisableTorchFunction": "keeps function modes, our own among them, from looking at what a recorder does;"
     " instead: what torch.overrides offers to the same end",
     "torch._C.DisableTorchFunctionSubclass": "calls a function on a mask that is not drawn without coming back to us;"
@@ -39,24 +40,35 @@ def in_backward() -> bool:
     return torch._C._current_graph_task_id() != -1
 
 
-def flash_lse(query: Tensor, key: Tensor, scale: float, *, causal: bool) -> Tensor:
-    """The lse (B, H, Q) of the fused attention on a CPU, over the keys as their own values."""
+def takes_flash(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, causal: bool, dropout: float, scale: float
+) -> bool:
+    """Would scaled_dot_product_attention compute this by its flash kernel on a CPU?"""
+    if query.device.type != "cpu":
+        return False
+    choice = torch._fused_sdp_choice(query, key, value, mask, dropout, causal, scale=scale)
+    return bool(choice == torch.nn.attention.SDPBackend.FLASH_ATTENTION.value)
+
+
+def flash_with_lse(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, causal: bool, scale: float
+) -> tuple[Tensor, Tensor]:
+    """The output of that kernel, and the lse (B, H, Q) of its rows."""
     attention = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
-    _, lse = attention(query, key, key, 0.0, causal, attn_mask=None, scale=scale)
-    found: Tensor = lse
-    return found
+    output, lse = attention(query, key, value, 0.0, causal, attn_mask=mask, scale=scale)
+    return output, lse
 
 
 def unwatched() -> AbstractContextManager[Any]:
     """No function mode, and no subclass of tensors, is asked about what happens within."""
-    found: AbstractContextManager[Any] = torch._C.DisableTorchFunction()
-    return found
+    context: AbstractContextManager[Any] = torch._C.DisableTorchFunction()
+    return context
 
 
 def plain_functions() -> AbstractContextManager[Any]:
     """No subclass of tensors is asked about what happens within."""
-    found: AbstractContextManager[Any] = torch._C.DisableTorchFunctionSubclass()
-    return found
+    context: AbstractContextManager[Any] = torch._C.DisableTorchFunctionSubclass()
+    return context
 
 
 def without_storage(kind: type[Tensor], shape: tuple[int, ...], dtype: torch.dtype, device: torch.device) -> Any:

@@ -16,14 +16,14 @@ from regard.errors import InputError
 
 
 @dataclass(frozen=True)
-class Keep:
+class WatchOptions:
     """As `watch` was asked."""
 
     sites: tuple[str, ...] | None = None  # names, or patterns such as "decoder.*.cross"; None: all
     heads: tuple[int, ...] | None = None  # the model's numbers; None: all
     dtype: torch.dtype | None = None  # of queries and keys; None: as the model has them
     device: str | torch.device = "cpu"
-    values: bool = False  # keep the norms of the values too
+    values: bool = True  # keep the norms of the values through W_O too
     spill: Path | None = None  # a folder on whose disk the tensors lie instead of in memory
     tokenizer: Any = None  # ours, Hugging Face's, or a function from an id to a string
 

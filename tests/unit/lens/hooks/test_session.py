@@ -1,0 +1,336 @@
+"""One session for every kind of model: calls kept apart, threads refused, sessions released in any order."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.utils._python_dispatch import TorchDispatchMode
+
+import regard
+from regard.decoding.cache import KeyValueCache
+from tests.families import FAMILIES
+
+SOURCE = torch.tensor([[5, 6, 7, 8]])
+FIRST, SECOND = torch.tensor([[1, 5, 6]]), torch.tensor([[1, 9, 10, 11]])
+X = torch.randn(1, 5, 16, generator=torch.Generator().manual_seed(3))
+SDPA = F.scaled_dot_product_attention
+
+
+class Plain(nn.Module):
+    """A model as people write it, on PyTorch's function."""
+
+    def __init__(self, heads: int = 4) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.heads, self.qkv = heads, nn.Linear(16, 48)
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        query, key, value = self.qkv(x).unflatten(-1, (3, self.heads, -1)).transpose(1, 3).unbind(2)
+        return F.scaled_dot_product_attention(query, key, value, mask).transpose(1, 2).flatten(2)
+
+
+# A source that several targets are decoded from
+
+
+def transformer() -> Any:
+    return FAMILIES["transformer post"].model()
+
+
+def check_targets(recording: Any) -> None:
+    """Two calls, each with its own target and its own rows, both with the source."""
+    assert [call.target_tokens for call in recording.calls] == [FIRST[0].tolist(), SECOND[0].tolist()]
+    for call, target in zip(recording.calls, (FIRST, SECOND), strict=True):
+        assert call.tokens == SOURCE[0].tolist()
+        assert call.weights("encoder.0.self", 0).shape == (4, 4)
+        assert call.weights("decoder.1.cross", 0).shape == (target.shape[1], 4)
+        assert call.weights("decoder.0.self", 0).shape == (target.shape[1],) * 2
+        assert call.badge.true
+
+
+@torch.no_grad()
+def test_two_targets_of_one_source_are_two_calls() -> None:
+    model = transformer()
+    with regard.watch(model) as recording:
+        memory = model.encode(SOURCE)
+        for target in (FIRST, SECOND):
+            model.decode(target, memory)
+    check_targets(recording)
+    for call, target in zip(recording.calls, (FIRST, SECOND), strict=True):
+        with regard.watch(model) as alone:
+            model(SOURCE, target)
+        for site in alone.sites:
+            torch.testing.assert_close(call.weights(site, 1), alone.weights(site, 1))
+
+
+@torch.no_grad()
+def test_two_caches_of_one_source_are_two_calls() -> None:
+    model = transformer()
+    with regard.watch(model) as recording:
+        memory, caches = model.encode(SOURCE), [KeyValueCache(), KeyValueCache()]
+        for step in range(SECOND.shape[1]):  # turn by turn, one after the other
+            for target, cache in zip((FIRST, SECOND), caches, strict=True):
+                if step < target.shape[1]:
+                    model.decode(target[:, step : step + 1], memory, None, cache)
+                    cache.length += 1
+    check_targets(recording)
+
+
+@torch.no_grad()
+def test_two_targets_of_one_state_are_two_calls() -> None:
+    model = FAMILIES["recurrent attention"].model()
+    with regard.watch(model) as recording:
+        state = model.start(SOURCE)
+        for target in (FIRST, SECOND):
+            model.advance(target, state)
+    assert [call.target_tokens for call in recording.calls] == [FIRST[0].tolist(), SECOND[0].tolist()]
+    assert [call.weights(call.sites[0], 0).shape for call in recording.calls] == [(3, 4), (4, 4)]
+
+
+@torch.no_grad()
+def test_a_state_that_has_gone_on_is_refused() -> None:
+    model = FAMILIES["recurrent attention"].model()
+    with regard.watch(model):
+        _, state = model.advance(FIRST, model.start(SOURCE))
+        model.advance(FIRST[:, -1:], state)
+        with pytest.raises(regard.RegardError, match="has gone on before"):
+            model.advance(SECOND[:, -1:], state)
+
+
+# Threads
+
+
+def once(work: Callable[[], Any]) -> Callable[..., None]:
+    """A forward hook that works the first time only: what it starts may come by again."""
+    times: list[None] = []
+
+    def hook(*_: Any) -> None:
+        times.append(None)
+        if len(times) == 1:
+            work()
+
+    return hook
+
+
+def in_a_thread(work: Callable[[], Any]) -> list[Exception]:
+    failures: list[Exception] = []
+
+    def run() -> None:
+        try:
+            work()
+        except Exception as error:
+            failures.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    return failures
+
+
+@pytest.mark.parametrize("name", ["transformer post", "decoder", "encoder", "recurrent attention"])
+def test_two_threads_at_once_are_refused_for_our_models(name: str) -> None:
+    family = FAMILIES[name]
+    model, example = family.model(), family.example((5,))
+    failures: list[Exception] = []
+    part = next(module for module in model.modules() if isinstance(module, (nn.Linear, nn.Embedding)))
+    handle = part.register_forward_hook(once(lambda: failures.extend(in_a_thread(lambda: family.run(model, example)))))
+    with torch.no_grad(), regard.watch(model) as recording:
+        family.run(model, example)
+        handle.remove()
+    assert failures
+    assert all("two threads" in str(failure) for failure in failures)
+    with torch.no_grad(), regard.watch(model) as alone:
+        family.run(model, example)
+    assert len(recording.calls) == 1
+    for site in alone.sites:
+        assert torch.equal(recording.weights(site, 0), alone.weights(site, 0))
+
+
+def test_a_part_of_a_model_in_another_thread_is_refused() -> None:
+    model = nn.Sequential(Plain(), Plain()).eval()
+    failures: list[Exception] = []
+    handle = model[0].qkv.register_forward_hook(once(lambda: failures.extend(in_a_thread(lambda: model[1](X)))))
+    with torch.no_grad(), regard.watch(model) as recording:
+        model(X)
+        handle.remove()
+    assert [str(failure).split("\n")[0] for failure in failures] == [
+        "two threads use this model at once while it is watched or changed"
+    ]
+    assert len(recording.calls) == 1
+
+
+def test_other_threads_keep_pytorch_s_function_while_a_model_of_multihead_attention_is_watched() -> None:
+    model = nn.MultiheadAttention(16, 4, batch_first=True).eval()
+    functions = []
+
+    def look(site: str, call: Any, *tensors: Tensor, **options: Any) -> Tensor:
+        functions.append(F.scaled_dot_product_attention)
+        in_a_thread(lambda: functions.append(F.scaled_dot_product_attention))
+        return call(*tensors, **options)
+
+    from regard.lens import hooks
+
+    take_hold: Any = getattr(hooks, "attach", None) or hooks.hold  # type: ignore[attr-defined]
+    with torch.no_grad(), take_hold(model, hook=look):
+        model(X, X, X)
+    assert functions == [SDPA, SDPA]
+
+
+def test_three_threads_with_a_model_each() -> None:
+    models = [nn.MultiheadAttention(16, 4, batch_first=True).eval() for _ in range(3)]
+    barrier, shapes = threading.Barrier(3), Counter[Any]()
+
+    def work(number: int) -> None:
+        x = torch.randn(1, 3 + number, 16, generator=torch.Generator().manual_seed(number))
+        for _ in range(20):
+            barrier.wait()
+            try:
+                with torch.no_grad(), regard.watch(models[number]) as recording:
+                    models[number](x, x, x)
+            except BaseException:
+                barrier.abort()  # else the others would wait for this one
+                raise
+            assert recording.badge.true
+            shapes[tuple(recording.weights("MultiheadAttention", 0).shape)] += 1
+
+    failures: list[Exception] = []
+    threads = [threading.Thread(target=lambda n=n: failures.extend(in_a_thread(lambda: work(n)))) for n in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+    assert shapes == {(size, size): 20 for size in (3, 4, 5)}
+    assert SDPA is F.scaled_dot_product_attention
+
+
+def test_threads_may_take_turns() -> None:
+    model = transformer()
+    with torch.no_grad(), regard.watch(model) as recording:
+        for target in (FIRST, SECOND):
+            assert not in_a_thread(lambda target=target: model(SOURCE, target))
+    check_targets(recording)
+
+
+# Somebody else's function in PyTorch's place
+
+
+@pytest.mark.parametrize("model", [Plain(), nn.MultiheadAttention(16, 4, batch_first=True)], ids=["plain", "multihead"])
+def test_a_function_that_somebody_put_in_place_of_sdpa_computes_and_stays(
+    model: nn.Module, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = []
+
+    def theirs(*args: Any, **kwargs: Any) -> Tensor:
+        calls.append(len(args))
+        return SDPA(*args, **kwargs)
+
+    monkeypatch.setattr(F, "scaled_dot_product_attention", theirs)
+    inputs = (X,) if isinstance(model, Plain) else (X, X, X)
+    with torch.no_grad(), regard.watch(model.eval()) as recording:
+        model(*inputs)
+    assert len(calls) == 1
+    assert F.scaled_dot_product_attention is theirs
+    assert recording.badge.true
+
+
+# Release
+
+
+def settle(model: nn.Module) -> dict[str, Any]:
+    """What an object has of its own that its class does not give."""
+    return {name: value for name, value in vars(model).items() if callable(value) and not isinstance(value, nn.Module)}
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0)])
+@pytest.mark.parametrize("name", ["transformer post", "recurrent attention", "decoder"])
+def test_sessions_end_in_any_order(name: str, order: tuple[int, ...]) -> None:
+    family = FAMILIES[name]
+    model, example, before = family.model(), family.example(), settle(family.model())
+    with torch.no_grad():
+        expected = family.run(model, example)
+        watches = [regard.watch(model) for _ in order]
+        recordings = [watch.__enter__() for watch in watches]
+        for count, number in enumerate(order):
+            assert torch.equal(family.run(model, example), expected)
+            watches[number].__exit__(None, None, None)
+            assert len(recordings[number].calls) == count + 1
+        assert torch.equal(family.run(model, example), expected)
+    assert settle(model) == before
+
+
+# What it costs
+
+
+def lens_calls(work: Callable[[], Any]) -> int:
+    """How many functions of this package run: a measure that no clock disturbs."""
+    count = 0
+
+    def step(frame: Any, event: str, _: Any) -> None:
+        nonlocal count
+        count += event == "call" and f"{os.sep}regard{os.sep}" in frame.f_code.co_filename
+
+    sys.setprofile(step)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+def test_reading_a_watched_generation_grows_with_its_length_alone() -> None:
+    model = FAMILIES["decoder"].model(max_length=128)
+    counts = []
+    for length in (20, 40):
+        with torch.no_grad(), regard.watch(model) as recording:
+            cache = KeyValueCache()
+            for token in range(length):
+                model(torch.tensor([[3 + token % 9]]), None, cache)
+                cache.length += 1
+                cache.select(torch.tensor([0]))
+        counts.append(lens_calls(lambda recording=recording: recording.calls))
+    assert counts[1] < 2.5 * counts[0], f"{counts} calls for 20 and 40 tokens"
+
+
+class Counting(TorchDispatchMode):
+    """How often operations run, by name, on tensors that are looked for."""
+
+    def __init__(self, name: str, at: Callable[[Tensor], bool] = lambda _: True) -> None:
+        super().__init__()
+        self.name, self.at, self.count = name, at, 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.count += self.name in str(func) and self.at(args[0])
+        return func(*args, **(kwargs or {}))
+
+
+@pytest.mark.parametrize("causal", [True, False])
+def test_a_long_text_is_attended_to_once(causal: bool) -> None:
+    family = FAMILIES["decoder" if causal else "encoder"]
+    model = family.model(max_length=1024)
+    ids = torch.randint(3, 19, (1, 600), generator=torch.Generator().manual_seed(0))
+    with torch.no_grad(), Counting("flash_attention_for_cpu") as plain:
+        model(ids)
+    with torch.no_grad(), regard.watch(model) as recording, Counting("flash_attention_for_cpu") as watched:
+        model(ids)
+    assert watched.count == plain.count == 2
+    assert recording.badge.true
+
+
+def test_a_mask_is_looked_through_once() -> None:
+    mask = torch.rand(5, 5, generator=torch.Generator().manual_seed(0)) > 0.3
+    mask[:, 0] = True
+    model = Plain()
+    whole = Counting("aten.all.default", lambda tensor: tensor.data_ptr() == mask.data_ptr())
+    with torch.no_grad(), regard.watch(model) as recording, whole:
+        model(X, mask)
+    assert whole.count == 1
+    assert recording.badge.true
