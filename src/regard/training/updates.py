@@ -105,6 +105,7 @@ class Replayed(Update):
             self.recordings.clear()
             self.gradients.split(fed, error)
         if self.gradients.parts > 1:
+            self.optimizer.found_inf = None  # type: ignore[attr-defined]  # what held for the last whole batch
             return super().__call__(fed, step)
         set_rate(self.optimizer, rate_at(self.place(step), self.how))
         self.gradients.words.fill_(1.0 / max(fed.words, 1))

@@ -349,6 +349,17 @@ def test_a_good_step_of_a_whole_batch_ends_the_row(monkeypatch: pytest.MonkeyPat
     assert counted == [(1, 1), (2, 2), (0, 2), (1, 3)]
 
 
+def test_a_skipped_whole_batch_does_not_hold_back_the_parts_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    update, fed = whole_update(), fed_for("transformer post")
+    poisoned(monkeypatch, {1})
+    before = copy.deepcopy(update.model.state_dict())
+    update(fed, 1)
+    assert all(torch.equal(before[name], tensor) for name, tensor in update.model.state_dict().items())
+    update.gradients.parts = 2
+    update(fed, 2)
+    assert any(not torch.equal(before[name], tensor) for name, tensor in update.model.state_dict().items())
+
+
 def test_ten_in_a_row_end_a_run_whose_batches_go_through_in_parts(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
