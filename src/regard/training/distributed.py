@@ -10,10 +10,13 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TypeVar
 
 import torch
 import torch.distributed as dist
 from torch import Tensor
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,13 @@ class Workers:
         summed = torch.tensor(numbers, dtype=torch.float64, device="cuda" if dist.get_backend() == "nccl" else "cpu")
         dist.all_reduce(summed)
         return [float(number) for number in summed.tolist()]
+
+    def gather(self, mine: T) -> list[T]:
+        """What every process has, by rank."""
+        every: list[T | None] = [mine] * self.count
+        if self.count > 1:
+            dist.all_gather_object(every, mine)
+        return every  # type: ignore[return-value]
 
     def wait(self) -> None:
         if self.count > 1:
