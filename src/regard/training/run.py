@@ -213,10 +213,8 @@ class Trainer:
             tokenizer = started_tokenizer(begun, self.recipe)
             count = sum(tensor.numel() for tensor in own_tensors(begun.model).values())
             self.tell(Note(start_words(self.recipe, count)))
-        if self.workers.first:
-            self.preparation.run(tokenizer)
-        self.workers.wait()
-        return self.preparation.run(tokenizer)
+        written = self.workers.together(lambda: self.preparation.run(tokenizer) if self.workers.first else None)
+        return self.workers.together(lambda: written or self.preparation.reopen())
 
     def settle(self, prepared: Prepared) -> None:
         """How many threads, and with a budget which sizes; an earlier start has decided for all later ones."""

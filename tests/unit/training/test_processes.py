@@ -78,3 +78,20 @@ def test_one_process_goes_on_with_what_two_began(corpus: Path, broken: Path, tmp
     after = read_state(checkpoints(folder / "checkpoints")[0])[1]
     assert [name for name in after if name.startswith("chance/")] == ["chance/cpu"]
     assert not torch.equal(after["chance/cpu"], before)
+
+
+def test_a_process_that_cannot_open_the_prepared_text_takes_it_from_nobody(corpus: Path, tmp_path: Path) -> None:
+    first, second = together(corpus, tmp_path / "run", "blind:1")
+    assert [first[-1]["status"], second[-1]["status"]] == ["failed", "failed"]
+    assert first[-1]["error"] == second[-1]["error"]
+    assert "process 1" in first[-1]["error"]
+    assert "meta.json" in first[-1]["error"]
+    assert (tmp_path / "run" / "prepared" / "meta.json").is_file()
+    assert [process[-1]["status"] for process in together(corpus, tmp_path / "run")] == ["finished"] * 2
+
+
+def test_what_the_first_process_cannot_prepare_is_the_error_of_all(tmp_path: Path) -> None:
+    corpus = write_rows(tmp_path / "long.tsv", [("one " * 200, "un " * 200)] * 3)
+    first, second = together(corpus, tmp_path / "run")
+    assert first[-1]["error"].startswith("process 0: the validation set is empty")
+    assert first[-1]["error"] == second[-1]["error"]
