@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import time
 from collections.abc import Collection, Iterator, Sequence
@@ -10,6 +9,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import tomli_w
 import torch
 
 from regard.errors import FileError, InputError
@@ -100,9 +100,9 @@ def train(
     too, as they come.
     """
     base, begun = Path("." if data is None else data), time.monotonic()
-    named = None if start is None else json.dumps(str(start), ensure_ascii=False)
-    extra = {"start": named, "training.minutes": minutes, "training.seed": seed}
-    settings = [*settings, *(f"{key}={value}" for key, value in extra.items() if value is not None)]
+    named = [] if start is None else [tomli_w.dumps({"start": str(start)}).strip()]
+    extra = {"training.minutes": minutes, "training.seed": seed}
+    settings = [*settings, *named, *(f"{key}={value}" for key, value in extra.items() if value is not None)]
     reading = Reading(None if columns is None else tuple(columns), encoding)
     recipe = resolve(Request(what, base, settings, task, reading))
     if tensorboard and not dry_run:
