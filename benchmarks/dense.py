@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from regard.lens.capture import Seen
+from regard.lens.assembly.recorder import Seen
 
 
 @dataclass

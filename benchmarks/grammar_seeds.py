@@ -49,7 +49,7 @@ def measured(folder: Path) -> Row:
     import regard
     from regard.text.grammar import examples, sentences
     from regard.training.evaluate import evaluate, read_data
-    from regard.training.evaluate.ablate import Wanted, ablate_pronouns
+    from regard.training.evaluate.pronoun_heads import Wanted, ablate_pronouns
 
     task = regard.load(folder)
     assert isinstance(task, regard.Translator)

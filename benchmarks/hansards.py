@@ -22,8 +22,8 @@ from rich.table import Table
 
 import regard
 from regard.lens.alignment.bitext import Bitext
-from regard.lens.alignment.choosing import choose_by_gold, error_rates
-from regard.lens.alignment.deciding import Line, align, comparison, decide_both
+from regard.lens.alignment.choice import choose_by_gold, error_rates
+from regard.lens.alignment.decision import Line, align, comparison, decide_both
 from regard.lens.alignment.stream import Reader, stream
 from regard.tasks import Translator
 from regard.text.scores.alignment import AlignmentScore, alignment_score, parse_pharaoh

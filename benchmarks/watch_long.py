@@ -22,7 +22,7 @@ import torch
 from torch import Tensor
 
 import regard
-from regard.lens.recording import Recording
+from regard.lens.recording_api import Recording
 
 DIM, HEADS, VOCABULARY, WIDE = 256, 4, 1_000, 1_024
 SIDE, PLACES = 256, 10  # of the tiles, and how many are looked at

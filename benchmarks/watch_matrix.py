@@ -27,8 +27,8 @@ from benchmarks.dense import Kept, dense, far
 from benchmarks.zoo import ALSO_REFUSED, MODELS, REFUSED
 from regard.attention import attend, received
 from regard.errors import RegardError
-from regard.lens.capture import Seen
-from regard.lens.holding import hold
+from regard.lens.assembly.recorder import Seen
+from regard.lens.hooks import hold
 
 BOUND = 1e-5
 NEW, BEAMS = 4, 3  # tokens generated, beams

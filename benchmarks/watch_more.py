@@ -19,9 +19,9 @@ import regard
 from benchmarks import watch_matrix as matrix
 from benchmarks.dense import Kept, dense, far
 from benchmarks.zoo import MORE
-from regard.lens.capture import Seen
-from regard.lens.holding import hold
-from regard.lens.recording import Recording
+from regard.lens.assembly.recorder import Seen
+from regard.lens.hooks import hold
+from regard.lens.recording_api import Recording
 
 SOFTMAXES = (F.softmax, torch.softmax, Tensor.softmax)
 

@@ -14,7 +14,7 @@ from tests.threads import THREADS
 settings.register_profile("regard", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("regard")
 
-# Torch warns of some things once a process, so that which test sees it would hang on the order they run in: each sees it.
+# Torch warns of some things once a process, so which test sees it would hang on their order: each sees it.
 torch.set_warn_always(True)
 
 

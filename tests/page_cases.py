@@ -12,13 +12,13 @@ import torch
 from torch import Tensor
 
 from regard.attention import attend
-from regard.lens.badge import Badge
-from regard.lens.call import Call
 from regard.lens.draw.page.letters import BITS, LETTERS
 from regard.lens.draw.page.payload import Payload
-from regard.lens.maps import Map
-from regard.lens.terms import Terms
-from regard.lens.words import Text
+from regard.lens.recording.fidelity import Badge
+from regard.lens.recording.forward import Call
+from regard.lens.recording.map import Map
+from regard.lens.recording.score_terms import Terms
+from regard.lens.recording.tokens import Text
 
 LEVELS, PARTS = 255, 65536
 

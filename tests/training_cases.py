@@ -19,8 +19,8 @@ import tomli_w
 import torch
 
 from regard.training import Outcome, train
-from regard.training.events import Event, Listener, Note, silent
-from regard.training.state import checkpoints
+from regard.training.loop.state import checkpoints
+from regard.training.report.events import Event, Listener, Note, silent
 from tests.threads import THREADS
 
 ENGLISH = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]

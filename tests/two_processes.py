@@ -18,10 +18,10 @@ from typing import Any
 import torch
 
 from regard.errors import RegardError
-from regard.training.data import Preparation, Prepared
-from regard.training.events import Event, Stepped
-from regard.training.feeds import Fed
-from regard.training.loop import Run
+from regard.training.data.prepare import Preparation, Prepared
+from regard.training.data.task_batches import Fed
+from regard.training.loop.loop import Run
+from regard.training.report.events import Event, Stepped
 from tests.training_cases import CHANCE, TINY, go
 
 ROOT = Path(__file__).parents[1]
@@ -74,7 +74,7 @@ def main(corpus: str, folder: str, fault: str) -> None:
 
 
 if __name__ == "__main__":
-    from regard.training import loop
+    from regard.training.loop import loop
 
     loop.TOLD = 0.0
     main(*sys.argv[1:])

@@ -12,8 +12,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src" / "regard"
 ORDER = (
-    "cli", "server", "training", "lens", "tasks", "widget", "decoding", "interop", "models", "text", "attention",
-    "errors",
+    "cli", "server", "training", "lens", "worked", "tasks", "widget", "drawing", "decoding", "interop", "models",
+    "text", "attention", "errors",
 )  # fmt: skip
 HEAD = """# Architecture
 
@@ -26,7 +26,8 @@ known.
 
 Upper rooms may import lower ones, never the reverse:
 
-    cli > server > training > lens > tasks | widget > decoding | interop > models > text | attention > errors
+    cli > server > training > lens > worked | tasks | widget > drawing | decoding | interop > models > text | attention
+      > errors
 """
 
 

@@ -20,7 +20,7 @@ from benchmarks.grammar_seeds import few
 from regard.cli import app
 from regard.text.grammar import sentences
 from regard.training.evaluate import evaluate, look_into, read_data
-from regard.training.evaluate.ablate import Ablation, Wanted, ablate_pronouns
+from regard.training.evaluate.pronoun_heads import Ablation, Wanted, ablate_pronouns
 
 PLACE = Path(regard.__file__).parent / "pretrained"
 FRESH = 20261116  # a seed of the sets from which nothing was drawn before the choice was made

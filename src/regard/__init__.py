@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from regard.errors import RegardError
     from regard.lens.effect import Effect, effect
     from regard.lens.intervene import intervene
-    from regard.lens.recording import Recording
+    from regard.lens.recording_api import Recording
     from regard.lens.watch import watch
-    from regard.lens.worked import Report, Sheet, check, steps
     from regard.tasks import Classifier, Generator, Translator, load
-    from regard.training import train
+    from regard.training.train import train
+    from regard.worked import Report, Sheet, check, steps
 
 __version__ = "0.1.0"
 
@@ -51,9 +51,9 @@ _ROOMS = {
     "regard.errors": ("RegardError",),
     "regard.lens.effect": ("Effect", "effect"),
     "regard.lens.intervene": ("intervene",),
-    "regard.lens.recording": ("Recording",),
+    "regard.lens.recording_api": ("Recording",),
     "regard.lens.watch": ("watch",),
-    "regard.lens.worked": ("Report", "Sheet", "check", "steps"),
+    "regard.worked": ("Report", "Sheet", "check", "steps"),
     "regard.tasks": ("Classifier", "Generator", "Translator", "load"),
     "regard.training": ("train",),
 }

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from regard.lens.call import Call
 from regard.lens.draw.page import fragment, page, plan
 from regard.lens.draw.page.answers import answers
 from regard.lens.draw.page.payload import payload
-from regard.lens.recording import Recording
+from regard.lens.recording.forward import Call
+from regard.lens.recording_api import Recording
 from regard.lens.watch import watch
 from regard.widget import script
 from tests.browser.chromium import Chromium, program

@@ -19,7 +19,7 @@ import regard
 from regard.cli import app
 from regard.text.grammar import examples, sentences
 from regard.training.evaluate import evaluate, read_data
-from regard.training.evaluate.ablate import Ablation, ablate_pronouns
+from regard.training.evaluate.pronoun_heads import Ablation, ablate_pronouns
 
 README = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
 RUNNER = CliRunner()

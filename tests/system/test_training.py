@@ -17,7 +17,7 @@ import regard
 from benchmarks import peers
 from regard.errors import InputError
 from regard.tasks import Classifier, Generator, Translator
-from regard.training.events import Validated
+from regard.training.report.events import Validated
 from tests.bounds import small_apart
 from tests.training_cases import ENGLISH, FRENCH, STACK, TINY, Heard, go, numbers, settings, write_rows
 

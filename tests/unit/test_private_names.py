@@ -15,13 +15,14 @@ import torch
 import transformers
 
 import regard
-from regard.lens import sums, torch_names
-from regard.lens.holding import transformers_names
-from regard.lens.holding.patterns import Pattern, free_variables, function_name, read_pattern
-from regard.lens.holding.transformers_names import MAKERS, MASKING, Maker
-from regard.lens.terms import Terms
+from regard.lens import torch_names
+from regard.lens.hooks import transformers_names
+from regard.lens.hooks.mask_functions import Pattern, free_variables, function_name, read_pattern
+from regard.lens.hooks.transformers_names import MAKERS, MASKING, Maker
+from regard.lens.recording import logsumexp as sums
+from regard.lens.recording.score_terms import Terms
 from regard.text.scores import bootstrap
-from regard.training import foreach
+from regard.training.optim import foreach
 from tests.bounds import weights_apart
 
 PACKAGE = Path(regard.__file__).parent

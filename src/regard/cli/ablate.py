@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from regard.lens.effect import Effect
     from regard.tasks.loading import Task
     from regard.training.evaluate import EvaluationData
-    from regard.training.evaluate.ablate import Ablation, Line
+    from regard.training.evaluate.pronoun_heads import Ablation, Line
 
 PRONOUNS = "pronouns"
 FOUND_ON, SHOWN_ON = "grammar:valid:1200", "grammar:test:1500"
@@ -91,7 +91,7 @@ def pronouns(
 ) -> Found:
     """The search for the heads that let a translator say il or elle, where it is known what it should say."""
     from regard.tasks import Translator
-    from regard.training.evaluate.ablate import Wanted, ablate_pronouns
+    from regard.training.evaluate.pronoun_heads import Wanted, ablate_pronouns
 
     if not isinstance(task, Translator) or near.grammar is None or far.grammar is None:
         raise InputError(
@@ -165,7 +165,7 @@ def pronouns_view(found: Ablation, near: str, far: str) -> RenderableType:
     from rich.text import Text
 
     from regard.lens.draw.effect_map import effect_view
-    from regard.training.evaluate.ablate import named
+    from regard.training.evaluate.pronoun_heads import named
 
     title = "the probability of the right pronoun, where il or elle is to be written"
     return Group(
@@ -179,7 +179,7 @@ def pronouns_view(found: Ablation, near: str, far: str) -> RenderableType:
 
 
 def lines_view(lines: Sequence[Line]) -> Table:
-    from regard.training.evaluate.ablate import named
+    from regard.training.evaluate.pronoun_heads import named
 
     made = table("silent", "pronouns that agree", "BLEU of the others")
     for line in lines:

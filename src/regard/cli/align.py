@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from regard.lens.alignment.bitext import Bitext
-    from regard.lens.alignment.choosing import Choice
-    from regard.lens.alignment.deciding import Fixed, Line
+    from regard.lens.alignment.choice import Choice
+    from regard.lens.alignment.decision import Fixed, Line
     from regard.tasks import Translator
     from regard.text.scores.alignment import Link
 
@@ -148,8 +148,8 @@ def say_note(text: str) -> None:
 
 def fixed(site: str | None, head: str | None, row: str | None) -> Fixed:
     """What is told of where to read."""
-    from regard.lens.alignment.deciding import Fixed
-    from regard.lens.alignment.reading import Reading
+    from regard.lens.alignment.decision import Fixed
+    from regard.lens.alignment.links import Reading
 
     return Fixed(site, None if head is None else Reading.parse(f"site:{head}:input").heads, row)
 
@@ -164,7 +164,7 @@ def validation(texts: Bitext) -> Bitext | None:
 
 def kept_choice(model: str, task: Translator) -> Choice | None:
     from regard.interop.folders import locate
-    from regard.lens.alignment.kept import read_choice
+    from regard.lens.alignment.stored_choice import read_choice
 
     return read_choice(locate(model), task.model)
 
@@ -173,7 +173,7 @@ def decided(
     task: Translator, other: Translator | None, texts: Bitext, asked: Fixed, told: Progress
 ) -> tuple[Choice, Choice | None]:
     """Where each model is read."""
-    from regard.lens.alignment.deciding import decide, decide_both
+    from regard.lens.alignment.decision import decide, decide_both
 
     return (decide(task, texts, asked, told), None) if other is None else decide_both(task, other, texts, asked, told)
 
@@ -213,7 +213,7 @@ def as_json(texts: Bitext, number: int, links: list[Link]) -> str:
 def keep(model: str, task: Translator, choice: Choice) -> None:
     """Beside the model."""
     from regard.interop.folders import locate
-    from regard.lens.alignment.kept import write_choice
+    from regard.lens.alignment.stored_choice import write_choice
 
     typer.echo(f"wrote {write_choice(locate(model), task.model, choice)}", err=True)
 
@@ -222,8 +222,8 @@ def compared(
     task: Translator, texts: Bitext, tuning: Bitext | None, choice: Choice, joined: list[list[Link]], told: Progress
 ) -> list[Line]:
     """How far the links are from those made by hand, and what other readings would give."""
-    from regard.lens.alignment.choosing import error_rates
-    from regard.lens.alignment.deciding import ENOUGH, Line, align, compare
+    from regard.lens.alignment.choice import error_rates
+    from regard.lens.alignment.decision import ENOUGH, Line, align, compare
     from regard.text.scores.alignment import alignment_score
 
     known = tuning.first(ENOUGH) if tuning is not None and tuning.gold else None
@@ -237,7 +237,7 @@ def tell(lines: list[Line], choice: Choice, texts: Bitext, json: bool) -> None:
     """The table on standard error; as JSON on standard output."""
     import json as notation
 
-    from regard.lens.draw.plain import as_text
+    from regard.drawing.plain import as_text
 
     if not json:
         typer.echo(as_text(alignment_view(lines, len(texts.gold))), err=True)

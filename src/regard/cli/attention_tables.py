@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
-    from regard.lens.alignment.deciding import Line
+    from regard.lens.alignment.decision import Line
     from regard.training.evaluate.antecedents import Antecedents
     from regard.training.evaluate.attention import Attention
 

@@ -20,13 +20,13 @@ def check(
     """
     import json as notation
 
-    from regard.lens.worked import check as check_numbers
+    from regard.worked import check as check_numbers
 
     report = check_numbers(file, example=example)
     if json:
         write(notation.dumps(report.to_dict(), ensure_ascii=False, indent=2), "-")
     else:
-        from regard.lens.draw.terminal import report_view
+        from regard.worked.sheet_terminal import report_view
 
         show(report_view(report))
     raise typer.Exit(0 if report.ok else 1)

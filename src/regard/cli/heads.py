@@ -15,7 +15,7 @@ from regard.cli.verb import show
 from regard.errors import InputError, UnknownNameError
 
 if TYPE_CHECKING:
-    from regard.lens.heads import Heads
+    from regard.lens.head_kinds import Heads
 
 
 def heads(
@@ -50,9 +50,9 @@ def heads(
 def counted(model: str, texts: str | None, limit: int | None, device: str) -> tuple[Heads, str]:
     """The table, and what it is made from."""
     from regard.cli.waiting import Progress
-    from regard.lens.recording import Recording
-    from regard.lens.survey import read_lines as as_texts
-    from regard.lens.survey import survey
+    from regard.lens.analysis.survey import read_lines as as_texts
+    from regard.lens.analysis.survey import survey
+    from regard.lens.recording_api import Recording
 
     if is_recording(model):
         if texts is not None:

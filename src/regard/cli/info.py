@@ -35,7 +35,7 @@ def info(
 
 def described(name: str) -> dict[str, Any]:
     if is_recording(name):
-        from regard.lens.describe import describe_recording
+        from regard.lens.analysis.recording_summary import describe_recording
 
         return describe_recording(name)
     from regard.tasks.describe import describe

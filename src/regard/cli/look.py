@@ -16,10 +16,10 @@ from regard.cli.verb import STANDARD, show, write
 from regard.errors import InputError
 
 if TYPE_CHECKING:
-    from regard.lens.call import Call
     from regard.lens.draw.heat import View
-    from regard.lens.recording import Recording
-    from regard.lens.words import Row
+    from regard.lens.recording.forward import Call
+    from regard.lens.recording.tokens import Row
+    from regard.lens.recording_api import Recording
 
 ALL = "all"
 OUTPUT: Row = "output"
@@ -98,7 +98,7 @@ def check_files(files: dict[str, str | None], *, keys: bool) -> None:
 
 def aimed(call: Call, site: str | None, head: str | None) -> dict[View, str]:
     """What to show, and of each part why it where that was not asked for."""
-    from regard.lens.choice import choose, find_sites
+    from regard.lens.draw.default_view import choose, find_sites
     from regard.lens.draw.heat import View
 
     number = None if head in (None, ALL) else head_number(str(head))
@@ -141,7 +141,7 @@ def to_file(seen: Recording, views: list[View], kind: str, file: str) -> None:
         write_png(picture(seen.last, *views), sys.stdout.buffer if file == STANDARD else file)
         said(file)
     else:
-        from regard.lens.heads import write_csv
+        from regard.lens.head_kinds import write_csv
 
         write_csv(sys.stdout if file == STANDARD else file, tables(seen.last, views))
         said(file)
@@ -149,7 +149,7 @@ def to_file(seen: Recording, views: list[View], kind: str, file: str) -> None:
 
 def tables(call: Call, views: list[View]) -> Iterator[list[object]]:
     """A table for each head, with an empty line between them."""
-    from regard.lens.recording import table
+    from regard.lens.recording_api import table
 
     if any(view.site is None or view.head is None for view in views):
         raise InputError("a table holds one head", found="all of them", do="choose --site and --head")

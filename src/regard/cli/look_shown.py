@@ -9,8 +9,8 @@ from regard.errors import InputError
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from regard.lens.call import Call
     from regard.lens.draw.heat import View
+    from regard.lens.recording.forward import Call
 
 LISTED = 8  # other sites that are named
 TOP = 5  # keys of a token
@@ -67,7 +67,7 @@ def keys_view(call: Call, view: View, token: str | None, top: int | None) -> Ren
 
 def rows_of(call: Call, view: View, token: str) -> list[int]:
     """The rows of a token; one that nobody wrote has none among those that write."""
-    from regard.lens.choice import find_token
+    from regard.lens.draw.default_view import find_token
     from regard.lens.draw.heat_labels import label
 
     assert view.site is not None

@@ -14,8 +14,19 @@ from rich.table import Table
 from rich.text import Text
 
 from regard.cli.lines import plain
-from regard.lens.draw.run_log import duration, score_name, score_words
-from regard.training.events import Event, Finished, Note, Planned, Preparing, Sample, Saved, Started, Stepped, Validated
+from regard.training.report.events import (
+    Event,
+    Finished,
+    Note,
+    Planned,
+    Preparing,
+    Sample,
+    Saved,
+    Started,
+    Stepped,
+    Validated,
+)
+from regard.training.report.run_log import duration, score_name, score_words
 
 EVERY = 10.0  # seconds between two lines about steps, at least
 SHARE = 0.05  # of all steps, after which there is a line in any case

@@ -11,7 +11,7 @@ from regard.cli.recordings import ENDING, check_input, given, opened, read_file
 from regard.errors import InputError
 
 if TYPE_CHECKING:
-    from regard.lens.recording import Recording
+    from regard.lens.recording_api import Recording
 
 
 def record(
@@ -35,7 +35,7 @@ def record(
     exactly, with `regard look FILE.regard`, `regard heads FILE.regard` or regard.Recording.load.
     """
     from regard.cli.waiting import Progress
-    from regard.lens.survey import read_lines
+    from regard.lens.analysis.survey import read_lines
 
     if (text is None) == (file is None):
         raise InputError("there must be one text to record", do=f'regard record {model} "some text", or --file FILE')
@@ -61,7 +61,7 @@ def record(
 
 def one_by_one(subject: Any, lines: list[Any], options: dict[str, Any], told: Any) -> Recording:
     """A call for each line."""
-    from regard.lens.recording import Recording
+    from regard.lens.recording_api import Recording
 
     calls = []
     for number, line in enumerate(lines, 1):
@@ -84,7 +84,7 @@ def numbers(told: str | None) -> list[int] | None:
 def words(seen: Recording, path: Path) -> str:
     """What is in it, in a line."""
     from regard.cli.info import size
-    from regard.lens.describe import tokens_words
+    from regard.lens.analysis.recording_summary import tokens_words
 
     call, calls = seen.last, len(seen.calls)
     many = f"{calls} calls, the last of " if calls > 1 else ""

@@ -12,8 +12,8 @@ from regard.errors import FileError, InputError
 
 if TYPE_CHECKING:
     from regard.attention.tiles import Extent
-    from regard.lens.recording import Recording
-    from regard.lens.subject import Subject
+    from regard.lens.analysis.subject import Subject
+    from regard.lens.recording_api import Recording
 
 ENDING = ".regard"
 STANDARD = "-"  # the text that means standard input
@@ -26,7 +26,7 @@ def is_recording(name: str) -> bool:
 
 def opened(name: str, device: str) -> Subject:
     """The model of that name; what its user should know of it is said."""
-    from regard.lens.subject import open_subject
+    from regard.lens.analysis.subject import open_subject
 
     subject = open_subject(name, device)
     for note in subject.notes:
@@ -37,7 +37,7 @@ def opened(name: str, device: str) -> Subject:
 def recorded(name: str, text: str | None, target: str | None, device: str) -> Recording:
     """What is in the file, or what the model does with the text."""
     from regard.cli.waiting import Progress
-    from regard.lens.recording import Recording
+    from regard.lens.recording_api import Recording
 
     if is_recording(name):
         if text is not None or target is not None:
@@ -73,7 +73,7 @@ def read_file(path: Path) -> str:
 
 def chosen(recording: Recording, call: int | None) -> Recording:
     """The recording with one of its calls: the last, unless another is asked for."""
-    from regard.lens.recording import Recording as Made
+    from regard.lens.recording_api import Recording as Made
 
     calls = recording.calls
     if call is None:

@@ -37,10 +37,10 @@ def steps(
     The numbers are made up (always the same for the same words and seed), or come from a file or a worked example.
     Those that are made up are called so. A sheet holds at most 100,000 numbers: a d of about 128.
     """
-    from regard.lens.worked import sheet as worked
+    from regard.worked import sheet as worked
 
     if text is None and example is None and source is None:
-        from regard.lens.worked.examples import names
+        from regard.worked.examples import names
 
         raise InputError(
             "there are no words to work with",
@@ -67,6 +67,6 @@ def steps(
     if html is not None:
         write(sheet.to_html(row), html)
     if not json and latex is None and html is None:
-        from regard.lens.draw.terminal import sheet_view
+        from regard.worked.sheet_terminal import sheet_view
 
         show(sheet_view(sheet, row))

@@ -18,7 +18,7 @@ from regard.errors import FileError, InputError
 
 if TYPE_CHECKING:
     from regard.training import Outcome
-    from regard.training.events import Event
+    from regard.training.report.events import Event
 
 INTERRUPTED = {"Ctrl-C": 130, "SIGTERM": 143}  # what a shell expects after either
 MINUTES = 10  # what is offered when training would take longer
@@ -98,7 +98,7 @@ def check_arguments(what: list[str] | None, out: Path | None, json: bool) -> tup
 def list_recipes(json: bool) -> None:
     import json as notation
 
-    from regard.training.recipe import names
+    from regard.training.recipe.recipe import names
 
     if json:
         write(notation.dumps(names()), "-")
@@ -140,7 +140,7 @@ def quick_command(folder: Path) -> str:
 
 def outcome_lines(outcome: Outcome, source: str) -> Iterator[str]:
     """Where the model is, how good it is, how to use it."""
-    from regard.lens.draw.run_log import duration, score_name, score_words
+    from regard.training.report.run_log import duration, score_name, score_words
 
     why = f" ({outcome.why})" if outcome.why else ""
     verdict = "is finished" if outcome.status == "already finished" else "is ready"
@@ -172,7 +172,7 @@ def next_command(folder: Path, source: str) -> str:
 def rehearse(given: str | list[str], folder: Path, how: dict[str, Any], json: bool) -> None:
     """Print the recipe, and as comments the size of the model and what would be read: the output is a recipe too."""
     from regard.training import train as train_model
-    from regard.training.events import Note
+    from regard.training.report.events import Note
 
     told: list[Event] = []
     outcome = train_model(given, folder, dry_run=True, listener=told.append, **how)

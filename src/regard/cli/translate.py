@@ -76,13 +76,13 @@ class Aligning(Plain):
 
     def __init__(self, task: Translator, how: SearchOptions, model: str) -> None:
         from regard.interop.folders import locate
-        from regard.lens.alignment.kept import read_choice
+        from regard.lens.alignment.stored_choice import read_choice
 
         super().__init__(task, how)
         self.choice = read_choice(locate(model), task.model)
 
     def __call__(self, texts: list[str]) -> Iterable[Said]:
-        from regard.lens.alignment.translated import search_aligned
+        from regard.lens.alignment.translation import search_aligned
 
         known = self.choice is not None
         self.choice, found = search_aligned(self.task, texts, self.choice, words, **self.how)

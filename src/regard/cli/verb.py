@@ -65,7 +65,7 @@ def show(view: RenderableType) -> None:
     """To a terminal with its colours and width; anywhere else as plain text of a fixed width."""
     from rich.console import Console
 
-    from regard.lens.draw.plain import as_text
+    from regard.drawing.plain import as_text
 
     console = Console()
     if console.is_terminal:

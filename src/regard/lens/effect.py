@@ -12,11 +12,11 @@ from typing import Any
 from torch import Tensor
 
 from regard.errors import InputError, UnknownNameError
-from regard.lens.changes import Means
-from regard.lens.heads import write_csv
+from regard.lens.assembly.storage import Keep
+from regard.lens.head_kinds import write_csv
+from regard.lens.hooks.changes import Means
+from regard.lens.hooks.opened import opened
 from regard.lens.intervene import intervene, led
-from regard.lens.keeping import Keep
-from regard.lens.opened import opened
 
 Told = Callable[[int, int], None]
 
@@ -56,8 +56,8 @@ class Effect:
         return self.to_svg()
 
     def __str__(self) -> str:
+        from regard.drawing.plain import as_text
         from regard.lens.draw.effect_map import effect_view
-        from regard.lens.draw.plain import as_text
 
         return as_text(effect_view(self))
 

@@ -11,9 +11,9 @@ import torch
 from torch import Tensor, nn
 
 from regard.errors import InputError, KindError, UnknownNameError
-from regard.lens.call import CROSS
-from regard.lens.changes import Asked, Change, Forbid, Mean, Means, Pin, Sharpen, Silence
-from regard.lens.opened import opened
+from regard.lens.hooks.changes import Asked, Change, Forbid, Mean, Means, Pin, Sharpen, Silence
+from regard.lens.hooks.opened import opened
+from regard.lens.recording.forward import CROSS
 from regard.lens.torch_names import COMPILED
 from regard.models import Recurrent, seams
 from regard.models.seam import Hook
@@ -121,7 +121,7 @@ def led(model: nn.Module, hook: Hook) -> AbstractContextManager[Any]:
         return stack
     if isinstance(model, Recurrent):
         raise InputError("this model has no attention to change", found=type(model.cells).__name__)
-    from regard.lens.holding import hold  # only then is Hugging Face's library asked for
+    from regard.lens.hooks import hold  # only then is Hugging Face's library asked for
 
     return hold(model, hook=hook)
 

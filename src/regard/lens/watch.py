@@ -11,11 +11,11 @@ import torch
 from torch import nn
 
 from regard.errors import InputError, UnknownNameError
-from regard.lens.capture import Recorder
-from regard.lens.keeping import Keep
-from regard.lens.opened import opened
-from regard.lens.ours import hold_ours, replaced
-from regard.lens.recording import Recording
+from regard.lens.assembly.recorder import Recorder
+from regard.lens.assembly.storage import Keep
+from regard.lens.hooks.opened import opened
+from regard.lens.hooks.own_models import hold_ours, replaced
+from regard.lens.recording_api import Recording
 from regard.models import Recurrent, seams
 from regard.models.checkpoint import some
 from regard.tasks import Generator, Translator
@@ -74,7 +74,7 @@ def hold(model: nn.Module, recorder: Recorder) -> AbstractContextManager[None]:
             found=f"{type(model.cells).__name__}: the whole source in one vector",
             do="use a recurrent model with attention=True, or another family",
         )
-    from regard.lens.holding import hold as hold_others  # only then is Hugging Face's library asked for
+    from regard.lens.hooks import hold as hold_others  # only then is Hugging Face's library asked for
 
     others: AbstractContextManager[None] = hold_others(model, recorder)
     return others

@@ -1,5 +1,5 @@
 """From text to a model: recipe, data, loop, checkpoints, evaluation. Prints nothing: it tells a listener."""
 
-from regard.training.run import Outcome, train
+from regard.training.train import Outcome, train
 
 __all__ = ["Outcome", "train"]

@@ -17,7 +17,7 @@ from regard.cli.attention_tables import antecedents_view
 from regard.cli.evaluate import evaluate
 from regard.cli.verb import Verb
 from regard.cli.waiting import Progress
-from regard.lens.draw.plain import as_text
+from regard.drawing.plain import as_text
 from regard.text import scores
 from regard.training.evaluate.antecedents import Antecedents, HeadShare
 

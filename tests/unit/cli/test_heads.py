@@ -12,10 +12,10 @@ from typer.testing import CliRunner, Result
 
 from regard.cli import app
 from regard.errors import InputError
-from regard.lens.heads import MEASURES, Tally
-from regard.lens.recording import Recording
-from regard.lens.subject import open_subject
-from regard.lens.survey import BATCH, Line, batches, read_lines, survey
+from regard.lens.analysis.subject import open_subject
+from regard.lens.analysis.survey import BATCH, Line, batches, read_lines, survey
+from regard.lens.head_kinds import MEASURES, Tally
+from regard.lens.recording_api import Recording
 from tests.bounds import small_apart
 from tests.subjects import ours, theirs
 

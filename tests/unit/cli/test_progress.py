@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 
 from regard.cli.progress import Display, Lines, Progress
-from regard.training.events import (
+from regard.training.report.events import (
     Event,
     Finished,
     Note,

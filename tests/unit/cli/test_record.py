@@ -10,8 +10,8 @@ import torch
 from typer.testing import CliRunner, Result
 
 from regard.cli import app
-from regard.lens.recording import Recording
-from regard.lens.subject import open_subject
+from regard.lens.analysis.subject import open_subject
+from regard.lens.recording_api import Recording
 from tests.subjects import ours, theirs
 
 TEXT = "w1 w2 w3 w4"

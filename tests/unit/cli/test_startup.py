@@ -14,7 +14,7 @@ from tests.subjects import ours
 # itself is no choice of ours, and not listed.
 HEAVY = (
     "sympy", "sacrebleu", "transformers", "huggingface_hub", "matplotlib", "PIL", "scipy", "pandas", "lxml", "fastapi",
-    "uvicorn", "torch._dynamo", "torch._inductor", "regard.training", "regard.lens.worked",
+    "uvicorn", "torch._dynamo", "torch._inductor", "regard.training", "regard.worked",
 )  # fmt: skip
 PROGRAM = """
 import sys

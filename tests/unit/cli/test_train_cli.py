@@ -20,7 +20,7 @@ from regard.cli.train import train
 from regard.cli.verb import Verb
 from regard.errors import InputError
 from regard.models import DecoderConfig, TransformerConfig, build, save_model
-from regard.training.events import Note, Planned, Sample, Started, Validated
+from regard.training.report.events import Note, Planned, Sample, Started, Validated
 
 RECIPE = 'name = "x"\n\n[training]\nsteps = 10\n'
 
@@ -213,7 +213,7 @@ def test_a_plan_for_a_budget(core: Core, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_without_arguments_the_recipes_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
-    from regard.training import recipe
+    from regard.training.recipe import recipe
 
     monkeypatch.setattr(recipe, "names", lambda: ["one", "two"])
     result = run()

@@ -13,7 +13,7 @@ import torch
 import regard
 from benchmarks import peers
 from regard.errors import InputError, UnknownNameError
-from regard.lens.ablation import Search, random_heads, search
+from regard.lens.analysis.ablation import Search, random_heads, search
 from regard.lens.effect import Effect, HeadEffect
 from regard.lens.intervene import intervene, led, means
 from tests.families import FAMILIES

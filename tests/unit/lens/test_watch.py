@@ -14,13 +14,13 @@ from torch.utils.checkpoint import checkpoint
 
 from regard.decoding import Beams, Limits, beam, greedy, stepper_for
 from regard.errors import InputError, KindError, UnknownNameError
-from regard.lens.recording import Recording
+from regard.lens.recording_api import Recording
 from regard.lens.watch import watch
 from regard.models import Seam, seams
 from regard.tasks import Classifier, Generator, Translator
 from tests.bounds import small_apart
 from tests.families import FAMILIES, WORDS, Example, families
-from tests.unit.lens.test_recording import truth
+from tests.unit.lens.recording.test_maps import truth
 
 ATTENDING = families(lambda family: bool(family.sites))
 SPEAKING = ["transformer post", "transformer learned", "decoder", "decoder post", "recurrent attention"]

@@ -18,7 +18,7 @@ from regard.cli.translate import translate
 from regard.cli.verb import Verb
 from regard.decoding import Beams
 from regard.errors import InputError
-from regard.lens.subject import open_subject
+from regard.lens.analysis.subject import open_subject
 from regard.models import DecoderConfig, TransformerConfig, build, checkpoint, load_model, save_model
 from regard.tasks.classifier import Classification
 

@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 
 from regard.errors import InputError, UnknownNameError
-from regard.lens.alignment.words import Split
+from regard.lens.alignment.word_spans import Split
 from regard.text import grammar
 from regard.text.corpora import Source
 from regard.text.corpora.formats import read

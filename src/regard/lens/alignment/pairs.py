@@ -9,12 +9,12 @@ import torch
 from torch import nn
 
 from regard.errors import InputError
-from regard.lens.alignment.choosing import Aligned
-from regard.lens.alignment.reading import EVERYWHERE, Pair, Reading, Votes, all_readings, votes
-from regard.lens.alignment.words import Split, Words, decoded, words_of
-from regard.lens.call import CROSS, Call
+from regard.lens.alignment.choice import Aligned
+from regard.lens.alignment.links import EVERYWHERE, Pair, Reading, Votes, all_readings, votes
+from regard.lens.alignment.word_spans import Split, Words, decoded, words_of
+from regard.lens.recording.forward import CROSS, Call
+from regard.lens.recording.tokens import side_of
 from regard.lens.watch import watch
-from regard.lens.words import side_of
 from regard.models import seams
 from regard.tasks import Translator
 from regard.tasks.shared import at_rest, encode

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from regard.lens.alignment.bitext import Bitext
-from regard.lens.alignment.deciding import align
-from regard.lens.alignment.reading import Reading
+from regard.lens.alignment.decision import align
+from regard.lens.alignment.links import Reading
 from regard.lens.alignment.symmetrise import symmetrised
 from regard.tasks import Translator
 from regard.text.scores.alignment import Link

@@ -11,11 +11,11 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from regard.drawing.plain import as_text
 from regard.lens.draw.heat_terminal import style
-from regard.lens.draw.plain import as_text
 
 if TYPE_CHECKING:
-    from regard.lens.heads import Head, Heads
+    from regard.lens.head_kinds import Head, Heads
 
 COLUMNS = {
     "entropy": "entropy", "top_weight": "top weight", "distance": "distance", "first": "first token", "own": "itself",

@@ -10,10 +10,10 @@ import torch
 from torch import Tensor
 
 from regard.attention.tiles import Axis, Extent
-from regard.lens.badge import Badge, together
-from regard.lens.call import Call
 from regard.lens.draw.heat_labels import grouped, label
-from regard.lens.words import Row
+from regard.lens.recording.fidelity import Badge, together
+from regard.lens.recording.forward import Call
+from regard.lens.recording.tokens import Row
 
 
 class Part(TypedDict, total=False):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 
-from regard.lens.characters import characters
-from regard.lens.words import BROKEN, Token
+from regard.lens.recording.tokens import BROKEN, Token
+from regard.text.characters import characters
 
 BLANKS = {" ": "␣", "\n": "⏎", "\t": "⇥", "\r": "␍"}
 TURNING = set("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")  # would turn what follows

@@ -10,9 +10,9 @@ from typing import Literal
 
 from rich.cells import cell_len
 
-from regard.lens.call import Call
 from regard.lens.draw.heat import Heat, View, heats, largest, sides_in_words, topmost, truth
 from regard.lens.draw.heat_labels import cut
+from regard.lens.recording.forward import Call
 
 CELLS = 1 << 16  # of a whole picture: one map of 256 x 256, or many smaller ones; beyond, cells are pooled
 EDGE = 20

@@ -12,12 +12,12 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 from PIL.PngImagePlugin import PngInfo
 
+from regard.drawing.colour_font import ColourFont, colour_fonts
+from regard.drawing.colours import colour
 from regard.errors import FileError
-from regard.lens.characters import JOINER, characters
-from regard.lens.draw.colour_font import ColourFont, colour_fonts
 from regard.lens.draw.heat import shares
-from regard.lens.draw.heat_colours import colour
 from regard.lens.draw.heat_picture import GAPPED, SIZES, SLANT, Panel, Picture, Words
+from regard.text.characters import JOINER, characters
 
 FINE = 2  # pixels of the file for one of the picture
 GROUND, FRAME = (255, 255, 255), (217, 209, 195)

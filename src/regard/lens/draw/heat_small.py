@@ -10,10 +10,10 @@ from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
-from regard.lens.call import Call
+from regard.drawing.colours import colour, hexadecimal
 from regard.lens.draw.heat import Heat, View, heats, largest, shares, sides_in_words, topmost
-from regard.lens.draw.heat_colours import colour, hexadecimal
 from regard.lens.draw.heat_terminal import coloured, shade, verdict
+from regard.lens.recording.forward import Call
 
 SIDE = 40  # cells of a small map, down and across, at most
 

@@ -7,9 +7,9 @@ from html import escape
 from importlib.resources import files
 from pathlib import Path
 
+from regard.drawing.colours import colour, hexadecimal
 from regard.errors import FileError
 from regard.lens.draw.heat import shares
-from regard.lens.draw.heat_colours import colour, hexadecimal
 from regard.lens.draw.heat_picture import GAPPED, SIZES, SLANT, Panel, Picture, Words
 
 LEVELS = 64  # of colour: a weight is shown to within 1 part in 126 of the largest

@@ -11,11 +11,11 @@ from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
-from regard.lens.call import Call
-from regard.lens.characters import characters
+from regard.drawing.colours import colour, hexadecimal, ink_on
 from regard.lens.draw.heat import Heat, View, heats, largest, shares, sides_in_words, top_keys, topmost, truth
-from regard.lens.draw.heat_colours import colour, hexadecimal, ink_on
 from regard.lens.draw.heat_labels import cut, label
+from regard.lens.recording.forward import Call
+from regard.text.characters import characters
 
 BESIDE = 16  # characters of a row's name at most
 STACK = 10  # of a column's name when it is written downwards

@@ -7,13 +7,13 @@ from typing import TypedDict, Unpack
 from regard.errors import InputError, UnknownNameError
 from regard.tasks import Classifier, Generator, Translator
 from regard.training.evaluate.attention import look_into
+from regard.training.evaluate.batching import Told, unheard
 from regard.training.evaluate.classes import evaluate_classes
-from regard.training.evaluate.data import EvaluationData, read_data
-from regard.training.evaluate.masks import evaluate_masks
+from regard.training.evaluate.masked_words import evaluate_masks
 from regard.training.evaluate.next_words import evaluate_next_words
 from regard.training.evaluate.origin import block_of, target_language
 from regard.training.evaluate.result import Evaluation
-from regard.training.evaluate.shared import Told, unheard
+from regard.training.evaluate.sets import EvaluationData, read_data
 from regard.training.evaluate.translations import Search, evaluate_translations, validate_translations
 
 __all__ = [

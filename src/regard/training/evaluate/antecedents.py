@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 from torch import Tensor
 
+from regard.lens.alignment.links import Pair, gathered
 from regard.lens.alignment.pairs import Ready, forced, ready
-from regard.lens.alignment.reading import Pair, gathered
-from regard.lens.call import Call
+from regard.lens.recording.forward import Call
 from regard.models import seams
 from regard.tasks import Translator
 from regard.text.grammar import Pronoun, Sentence, words
-from regard.training.evaluate.shared import Told, parts, unheard
+from regard.training.evaluate.batching import Told, parts, unheard
 
 PRONOUNS = 300  # sentences with an "it" that are asked, at most
 CHANCE = 0.5

@@ -8,17 +8,17 @@ from typing import Any, NamedTuple
 
 from regard.interop.folders import locate
 from regard.lens.alignment.bitext import Bitext, read_bitext
-from regard.lens.alignment.choosing import Choice, choose_by_gold, error_rates
-from regard.lens.alignment.deciding import Line, align, compare
-from regard.lens.alignment.kept import read_choice
+from regard.lens.alignment.choice import Choice, choose_by_gold, error_rates
+from regard.lens.alignment.decision import Line, align, compare
+from regard.lens.alignment.stored_choice import read_choice
 from regard.models import seams
 from regard.tasks import Translator
 from regard.text.grammar import Sentence, words
 from regard.text.scores import Gold, Score
 from regard.training.evaluate.antecedents import CHANCE, Antecedents, antecedent_attention
-from regard.training.evaluate.data import EvaluationData
+from regard.training.evaluate.batching import Told, unheard
 from regard.training.evaluate.result import Evaluation
-from regard.training.evaluate.shared import Told, unheard
+from regard.training.evaluate.sets import EvaluationData
 
 SENTENCES = 300  # aligned at most: more would change little
 VALIDATION = f"grammar:valid:{SENTENCES}"

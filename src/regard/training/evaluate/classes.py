@@ -10,9 +10,9 @@ from regard.errors import InputError
 from regard.tasks import Classifier
 from regard.tasks.shared import encode
 from regard.text.scores import Score, accuracy, confusion, per_label
-from regard.training.evaluate.data import EvaluationData
+from regard.training.evaluate.batching import Told, at_work, parts, shortened
 from regard.training.evaluate.result import Evaluation
-from regard.training.evaluate.shared import Told, at_work, parts, shortened
+from regard.training.evaluate.sets import EvaluationData
 
 
 def evaluate_classes(classifier: Classifier, data: EvaluationData, batch: int | None, told: Told) -> Evaluation:

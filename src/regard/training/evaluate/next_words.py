@@ -16,9 +16,9 @@ from regard.errors import InputError
 from regard.tasks import Generator
 from regard.tasks.shared import at_rest, encode
 from regard.text.scores import Score
-from regard.training.evaluate.data import EvaluationData
+from regard.training.evaluate.batching import Told, parts, perplexity, side_by_side, uniform
 from regard.training.evaluate.result import Evaluation
-from regard.training.evaluate.shared import Told, parts, perplexity, side_by_side, uniform
+from regard.training.evaluate.sets import EvaluationData
 
 
 class Window(NamedTuple):

@@ -20,9 +20,9 @@ from regard.text.scores import (
     pronoun_agreement,
 )
 from regard.text.scores.moses import DEFAULT, known_language
-from regard.training.evaluate.data import EvaluationData, Pairs
+from regard.training.evaluate.batching import Told, at_work, parts, unheard
 from regard.training.evaluate.result import Evaluation
-from regard.training.evaluate.shared import Told, at_work, parts, unheard
+from regard.training.evaluate.sets import EvaluationData, Pairs
 
 AHEAD = 4  # batches between two reports of progress
 DICTIONARY = "a dictionary, word for word"

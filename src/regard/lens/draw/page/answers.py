@@ -9,7 +9,7 @@ import numpy as np
 from torch import Tensor
 
 from regard.errors import InputError
-from regard.lens.call import Call
+from regard.lens.recording.forward import Call
 
 LARGEST = 1 << 20  # weights of one answer
 

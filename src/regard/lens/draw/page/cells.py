@@ -13,8 +13,8 @@ import torch
 from torch import Tensor
 
 from regard.attention.scores import blocks
-from regard.lens.call import Call
 from regard.lens.draw.page.plan import POOL, Plate
+from regard.lens.recording.forward import Call
 
 LEVELS = 255
 ROUNDING = 0.5 / LEVELS  # the largest error of a byte

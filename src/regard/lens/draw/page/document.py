@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
 from regard.errors import FileError
-from regard.lens.call import Call
 from regard.lens.draw.page.letters import as_letters
 from regard.lens.draw.page.payload import Opened, Payload, payload
+from regard.lens.recording.forward import Call
 from regard.widget import script
 
 if TYPE_CHECKING:
-    from regard.lens.recording import Recording
+    from regard.lens.recording_api import Recording
 
 GROUND = (
     "html { background: #fbf9f5; }\nbody { margin: 0; }\n"

@@ -5,14 +5,14 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Unpack
 
-from regard.lens.call import Call
 from regard.lens.draw.page.answers import answers
 from regard.lens.draw.page.document import fragment_of
 from regard.lens.draw.page.payload import Opened, Payload, payload
+from regard.lens.recording.forward import Call
 from regard.widget import Still, widget
 
 if TYPE_CHECKING:
-    from regard.lens.recording import Recording
+    from regard.lens.recording_api import Recording
 
 
 def show(seen: Recording | Call, **opened: Unpack[Opened]) -> Any:

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import numpy as np
 
-from regard.lens.call import Call
 from regard.lens.draw.page.cells import KEYS, Cells, cells
+from regard.lens.draw.page.legend import describe, headline
 from regard.lens.draw.page.plan import plan
-from regard.lens.draw.page.telling import describe, headline
-from regard.lens.words import Row
+from regard.lens.recording.forward import Call
+from regard.lens.recording.tokens import Row
 
 if TYPE_CHECKING:
-    from regard.lens.recording import Recording
+    from regard.lens.recording_api import Recording
 
 ROOM = 735_000  # deflated bytes: as letters, with the code beside them, just under a megabyte
 FEWER = (KEYS, 3, 1)  # exact keys a row: as many as there is room for, at least one

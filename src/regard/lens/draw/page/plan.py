@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from regard.attention.tiles import Pool
 from regard.errors import InputError
-from regard.lens.call import Call
+from regard.lens.recording.forward import Call
 
 TOGETHER = 1 << 22  # cells of all maps of a page: 12 x 12 heads are shown weight by weight up to 170 tokens
 CLOSER = 1 << 22  # cells of the head, or the site, that was asked for: weight by weight up to 2,048 tokens

@@ -1,0 +1,1 @@
+"""Pictures that know nothing of models: colours, numbers, panels, fonts."""

@@ -1,0 +1,126 @@
+"""Where in a model its alignment is to be read: chosen by links made by hand, by a model of the other direction, or by
+what the attention says of itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from regard.errors import InputError
+from regard.lens.alignment.links import EVERYWHERE, Pair, Reading, Votes, links
+from regard.text.scores.alignment import AlignmentScore, Gold, Link, alignment_score
+
+COMPARED = 128  # readings of each of two models that are compared with each other: those that agree with themselves
+
+
+@dataclass(frozen=True)
+class Aligned:
+    """What some readings say of some pairs."""
+
+    readings: list[Reading]
+    pairs: list[Pair]
+    votes: list[Votes]
+
+    def links(self, reading: Reading) -> list[list[Link]]:
+        """For each pair the links (source word, target word) that one reading makes."""
+        place = self.readings.index(reading)
+        return [links(vote.sources[place].tolist()) for vote in self.votes]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A reading, and how it was chosen, in words; `score` is the error rate or the agreement that it had."""
+
+    reading: Reading
+    how: str
+    score: float | None = None
+    rate: AlignmentScore | None = None  # where it was chosen by links made by hand
+
+
+def error_rates(aligned: Aligned, gold: Sequence[Gold]) -> dict[Reading, AlignmentScore]:
+    """The alignment error rate of every reading."""
+    return {one: alignment_score(aligned.links(one), gold) for one in aligned.readings}
+
+
+def choose_by_gold(aligned: Aligned, gold: Sequence[Gold]) -> Choice:
+    """The reading with the lowest error rate on sentences that were aligned by hand."""
+    rates = error_rates(aligned, gold)
+    best = first([-rates[one].aer for one in aligned.readings], aligned.readings)
+    score = rates[best]
+    how = f"lowest error rate on {score.sentences:,} sentences whose links are known: {100 * score.aer:.1f} %"
+    return Choice(best, how, score.aer, score)
+
+
+def choose_by_itself(aligned: Aligned) -> Choice:
+    """The reading in which most target words are the best of their own best source word.
+
+    Nothing else is asked for, and nothing else is known: a map that is off by one word everywhere agrees too.
+    """
+    shares = own_agreement(aligned.votes)
+    best = first(shares.tolist(), aligned.readings)
+    score = float(shares[aligned.readings.index(best)])
+    texts = "1 pair" if len(aligned.votes) == 1 else f"{len(aligned.votes):,} pairs"
+    return Choice(best, f"agreement of the map with itself on {texts}: {100 * score:.1f} % of target words", score)
+
+
+def choose_by_reverse(aligned: Aligned, reverse: Aligned) -> tuple[Choice, Choice]:
+    """A reading of each of two models, one for each direction, whose links agree most (F1), on the same pairs."""
+    shares = agreement(aligned.votes, reverse.votes)
+    for place, one in enumerate(aligned.readings):
+        shares[place] = shares[place] if one.site != EVERYWHERE else -1
+    for place, one in enumerate(reverse.readings):
+        shares[:, place] = shares[:, place] if one.site != EVERYWHERE else -1
+    place, other = divmod(int(shares.argmax()), shares.shape[1])
+    score = float(shares[place, other])
+    how = f"agreement of both directions on {len(aligned.votes):,} pairs: F1 {100 * score:.1f} %"
+    return Choice(aligned.readings[place], how, score), Choice(reverse.readings[other], how, score)
+
+
+def first(scores: Sequence[float], readings: Sequence[Reading]) -> Reading:
+    """The best that may be chosen; of equals the one that comes first."""
+    chosen = [place for place, one in enumerate(readings) if one.site != EVERYWHERE]
+    if not chosen:
+        raise InputError("there is nothing to choose from", found=f"{len(readings)} readings")
+    return readings[max(chosen, key=lambda place: scores[place])]
+
+
+def own_agreement(votes: Sequence[Votes]) -> Tensor:
+    """(readings): the share of target words that are the best of their best source word."""
+    if not votes:
+        raise InputError("there is nothing to choose by", found="no pairs of texts", do="give some")
+    agreed, asked = torch.zeros(len(votes[0].sources)), 0
+    for one in votes:
+        agreed += mutual(one.sources, one.targets).sum(1)
+        asked += one.sources.shape[1]
+    return agreed / max(asked, 1)
+
+
+def mutual(there: Tensor, back: Tensor) -> Tensor:
+    """Where going there leads back: (readings, n), or (..., readings, n) when `back` has more readings before."""
+    if not back.shape[-1]:
+        return torch.zeros_like(there, dtype=torch.bool)
+    returned = back.long().gather(-1, there.long().clamp(min=0))
+    return (returned == torch.arange(there.shape[-1])) & (there >= 0)
+
+
+def agreement(votes: Sequence[Votes], reverse: Sequence[Votes]) -> Tensor:
+    """(readings, readings of the reverse): F1 of the links of both; 0 for those that are not compared."""
+    ours, theirs = foremost(votes), foremost(reverse)
+    shared, total = torch.zeros(len(ours), len(theirs)), torch.zeros(len(ours), len(theirs))
+    for one, other in zip(votes, reverse, strict=True):
+        there, back = one.sources[ours], other.sources[theirs]
+        pairs = back.expand(len(ours), -1, -1).transpose(0, 1), there.expand(len(theirs), -1, -1)
+        shared += mutual(pairs[1], pairs[0]).sum(-1).T
+        total += (there >= 0).sum(1)[:, None] + (back >= 0).sum(1)
+    found = torch.zeros(len(votes[0].sources), len(reverse[0].sources))
+    found[ours[:, None], theirs] = 2 * shared / total.clamp(min=1)
+    return found
+
+
+def foremost(votes: Sequence[Votes]) -> Tensor:
+    """The places of the readings that agree best with themselves, in order."""
+    shares = own_agreement(votes)
+    return shares.topk(min(COMPARED, len(shares))).indices.sort().values

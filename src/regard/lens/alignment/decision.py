@@ -1,0 +1,99 @@
+"""Which reading a translator's alignment takes, and what others would give."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from regard.lens.alignment.bitext import Bitext
+from regard.lens.alignment.choice import (
+    Aligned,
+    Choice,
+    choose_by_gold,
+    choose_by_itself,
+    choose_by_reverse,
+    error_rates,
+)
+from regard.lens.alignment.links import EVERYWHERE, Reading, all_readings, candidates
+from regard.lens.alignment.pairs import Told, align_pairs, cross_sites
+from regard.tasks import Translator
+from regard.text.scores.alignment import AlignmentScore
+
+ENOUGH = 500  # pairs to choose on
+
+
+class Fixed(NamedTuple):
+    """What is told of where to read; None: to be chosen."""
+
+    site: str | None = None
+    heads: tuple[int, ...] | None = None
+    row: str | None = None
+
+
+CHOSEN = Fixed()
+
+
+class Line(NamedTuple):
+    """A way to align, the reading it comes to, and how far it is from the links made by hand."""
+
+    name: str
+    reading: Reading
+    rate: AlignmentScore
+
+
+def decide(translator: Translator, texts: Bitext, fixed: Fixed = CHOSEN, told: Told | None = None) -> Choice:
+    """By the gold links of the texts; where they have none, by how well each map agrees with itself on them."""
+    readings = candidates(cross_sites(translator.model), *fixed)
+    if len(readings) == 1:
+        return Choice(readings[0], "as asked")
+    return choose(align(translator, texts.first(ENOUGH), readings, told), texts)
+
+
+def decide_both(
+    translator: Translator, reverse: Translator, texts: Bitext, fixed: Fixed = CHOSEN, told: Told | None = None
+) -> tuple[Choice, Choice]:
+    """For two models, of either direction: by gold links each, else the two readings that agree most."""
+    if texts.gold:
+        return decide(translator, texts, fixed, told), decide(reverse, texts.swapped(), told=told)
+    some = texts.first(ENOUGH)
+    ours = align(translator, some, candidates(cross_sites(translator.model), *fixed), told)
+    theirs = align(reverse, some.swapped(), candidates(cross_sites(reverse.model)), told)
+    return choose_by_reverse(ours, theirs)
+
+
+def choose(aligned: Aligned, texts: Bitext) -> Choice:
+    return choose_by_gold(aligned, texts.gold[: len(aligned.votes)]) if texts.gold else choose_by_itself(aligned)
+
+
+def align(
+    translator: Translator, texts: Bitext, readings: Sequence[Reading] | None = None, told: Told | None = None
+) -> Aligned:
+    """What the readings (all, by default) say of the pairs."""
+    return align_pairs(translator, texts.sources, texts.targets, readings, words=texts.words, told=told)
+
+
+def comparison(
+    chosen: Reading, rates: Mapping[Reading, AlignmentScore], tuned: Mapping[Reading, AlignmentScore] | None = None
+) -> list[Line]:
+    """The chosen reading beside the best of other kinds, each picked by rates on other texts, where there are such."""
+    where, tuned = (", picked here", rates) if tuned is None else ("", tuned)
+    kinds = {
+        "best head": [one for one in tuned if len(one.heads) == 1],
+        "best Shift-Att": [one for one in tuned if not one.heads and one.row == "input" and one.site != EVERYWHERE],
+        "mean of all heads": [one for one in tuned if one.site == EVERYWHERE],
+    }
+    best = {name: min(some, key=lambda one: tuned[one].aer) for name, some in kinds.items()}
+    lines = [Line(f"{name}{where}", one, rates[one]) for name, one in best.items()]
+    return [Line("chosen", chosen, rates[chosen]), *lines]
+
+
+def compare(
+    translator: Translator,
+    texts: Bitext,
+    choice: Choice,
+    tuned: Mapping[Reading, AlignmentScore] | None = None,
+    told: Told | None = None,
+) -> list[Line]:
+    """The chosen reading of texts with gold links, and others: picked by their rates elsewhere, if there are such."""
+    readings = list(dict.fromkeys([choice.reading, *all_readings(cross_sites(translator.model))]))
+    return comparison(choice.reading, error_rates(align(translator, texts, readings, told), texts.gold), tuned)

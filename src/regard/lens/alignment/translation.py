@@ -1,0 +1,120 @@
+"""Translations together with which word became which."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import NamedTuple, Unpack
+
+from regard.lens.alignment.choice import Choice, choose_by_itself
+from regard.lens.alignment.links import Reading, candidates
+from regard.lens.alignment.pairs import align_pairs, cross_sites, fits
+from regard.lens.alignment.word_spans import Split, places
+from regard.tasks import Translator
+from regard.tasks.long_texts import LANGUAGE, split
+from regard.tasks.translator import SearchOptions, Translation, joined
+from regard.text.scores.alignment import Link
+
+Pairs = list[tuple[str, str]]
+
+
+class Spoken(NamedTuple):
+    """The best translations of a text, and the links of each: (source word, target word)."""
+
+    best: list[Translation]
+    links: list[list[Link]]
+
+
+def search_aligned(
+    translator: Translator,
+    texts: Sequence[str],
+    choice: Choice | None = None,
+    words: Split = str.split,
+    **options: Unpack[SearchOptions],
+) -> tuple[Choice | None, list[Spoken]]:
+    """As `Translator.search`, with alignments: each translation is read again, beside its source.
+
+    Without a choice of where to read, it is made by how well each map agrees with itself on these texts. What was
+    translated in pieces is aligned in pieces. A text without words has no links, nor has one that is too long.
+    """
+    whole = options.get("long", "split") == "split"
+    pieces = [in_pieces(translator, text) if whole else [text] for text in texts]
+    found = iter(translator.search([piece for some in pieces for piece in some], **options))
+    spoken = [[next(found) for _ in some] for some in pieces]
+    pairs = [
+        (piece, one.text)
+        for some, bests in zip(pieces, spoken, strict=True)
+        for piece, best in zip(some, bests, strict=True)
+        for one in best
+        if fits(translator, piece, one.text)
+    ]
+    choice = chosen(translator, pairs, words) if choice is None else choice
+    links = {} if choice is None else read(translator, pairs, words, choice.reading)
+    nbest = options.get("nbest", 1)
+    return choice, [
+        put_together(text, some, joined(bests, nbest), bests, links, words)
+        for text, some, bests in zip(texts, pieces, spoken, strict=True)
+    ]
+
+
+def in_pieces(translator: Translator, text: str) -> list[str]:
+    """The text itself, or what it is translated in when it is too long."""
+    (row,) = translator.tokenizer.encode([text])
+    longest = translator.longest_source
+    return [text] if len(row) <= longest else split(text, translator.tokenizer, longest)
+
+
+def chosen(translator: Translator, pairs: Pairs, words: Split) -> Choice | None:
+    """By itself; nothing can be chosen by nothing."""
+    readings = candidates(cross_sites(translator.model))
+    sides = [pair for pair in pairs if pair[0].strip() and pair[1].strip()]
+    return choose_by_itself(align_pairs(translator, *apart(sides), readings, words=words)) if sides else None
+
+
+def read(translator: Translator, pairs: Pairs, words: Split, reading: Reading) -> dict[tuple[str, str], list[Link]]:
+    found = align_pairs(translator, *apart(pairs), [reading], words=words).links(reading)
+    return dict(zip(pairs, found, strict=True))
+
+
+def apart(pairs: Pairs) -> tuple[list[str], list[str]]:
+    return [source for source, _ in pairs], [target for _, target in pairs]
+
+
+def put_together(
+    text: str,
+    pieces: list[str],
+    best: list[Translation],
+    bests: list[list[Translation]],
+    links: dict[tuple[str, str], list[Link]],
+    words: Split,
+) -> Spoken:
+    """The links of the pieces as links of the whole: for each rank those of the pieces of that rank."""
+    sources = numbers(text, pieces, words) if len(pieces) > 1 else []
+    found: list[list[Link]] = []
+    for rank in range(len(best)):
+        ranked = [some[min(rank, len(some) - 1)].text for some in bests]
+        mine, before = set(), 0
+        for place, said in enumerate(ranked):
+            for i, j in links.get((pieces[place], said), []):
+                mine.add((sources[place][i] if sources else i, before + j))
+            before += len(words(said))
+        found.append(sorted(mine))
+    return Spoken(best, found)
+
+
+def numbers(text: str, pieces: list[str], words: Split) -> list[list[int]]:
+    """For each word of each piece its number among the words of the whole, of which every piece is a part.
+
+    The code of a language, which stands in front of every piece, stands once in front of the whole.
+    """
+    code = LANGUAGE.match(text)
+    front = len(code[0]) if code and all(piece.startswith(code[0]) for piece in pieces) else 0
+    starts = [start for start, _ in places(text, words(text))]
+    found, at = [], front
+    for piece in pieces:
+        at = text.index(piece[front:], at)
+        inside = [start for start, _ in places(piece, words(piece))]
+        moved = [start if start < front else at + start - front for start in inside]
+        found.append([bisect_right(starts, start) - 1 for start in moved])
+        at += len(piece) - front
+    return found

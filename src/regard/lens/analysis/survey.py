@@ -1,0 +1,89 @@
+"""What each head does over many texts: read a few at a time, and forgotten as soon as they are counted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from regard.errors import InputError
+from regard.lens.analysis.subject import LongError, Subject
+from regard.lens.head_kinds import Heads, Tally
+
+BATCH = 8  # texts read side by side
+CHARACTERS = 4096  # of them together, unless one alone has more
+
+
+@dataclass(frozen=True)
+class Line:
+    """One text, and what the decoder shall read where that is given; `number` counts from 1."""
+
+    number: int
+    text: str
+    target: str | None = None
+
+
+@dataclass
+class Survey:
+    """The table of heads, how many texts it is made from, and the lines that were too long for the model."""
+
+    heads: Heads
+    texts: int = 0
+    too_long: list[int] = field(default_factory=list)
+
+
+def survey(subject: Subject, lines: Sequence[Line], told: Callable[[int, int], None] | None = None) -> Survey:
+    """The table of heads over all lines, in the memory that the longest few need; `told` hears (done, total)."""
+    tally, found, done = Tally(), Survey(Heads([])), 0
+    for some in batches(lines):
+        if part := readable(subject, some, found):
+            targets = [line.target for line in part if line.target is not None]
+            tally.add(subject.see([line.text for line in part], targets or None, greedy=True).last)
+            found.texts += len(part)
+        done += len(some)
+        if told is not None:
+            told(done, len(lines))
+    if found.too_long and not found.texts:
+        many = len(found.too_long)
+        raise InputError(
+            "no text is short enough for this model", found=f"{many} too long", do="give shorter ones, one a line"
+        )
+    if not found.texts:
+        raise InputError("there is no text to look at", found=f"{len(lines)} lines", do="give at least one text a line")
+    found.heads = tally.table()
+    return found
+
+
+def readable(subject: Subject, some: Sequence[Line], found: Survey) -> list[Line]:
+    """Those that are not too long for the model; the others are noted."""
+    fitting = []
+    for line in some:
+        try:
+            subject.check(line.text, line.target)
+            fitting.append(line)
+        except LongError:
+            found.too_long.append(line.number)
+    return fitting
+
+
+def batches(lines: Sequence[Line]) -> Iterator[list[Line]]:
+    """Some lines at a time, with targets or without."""
+    some: list[Line] = []
+    for line in lines:
+        longest = max((len(one.text) for one in [*some, line]), default=0)
+        kinds = {one.target is None for one in [*some, line]}
+        if some and (len(some) == BATCH or longest * (len(some) + 1) > CHARACTERS or len(kinds) > 1):
+            yield some
+            some = []
+        some.append(line)
+    if some:
+        yield some
+
+
+def read_lines(lines: Iterator[str], *, pair: bool) -> list[Line]:
+    """Texts one a line; for an encoder-decoder a tab may stand between source and target. Empty lines are left out."""
+    found = []
+    for number, line in enumerate(lines, 1):
+        text, _, target = line.partition("\t") if pair else (line, "", "")
+        if text.strip():
+            found.append(Line(number, text, target.strip() or None))
+    return found

@@ -1,0 +1,127 @@
+"""The masks of many parts as one: a window and a row of keys wherever that tells it all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from regard.attention.masks import Sight, Window
+from regard.attention.scores import NOWHERE
+from regard.lens.assembly.step import Joint, Part, taken
+from regard.lens.recording.score_terms import Terms, bounded
+
+
+@dataclass(frozen=True)
+class JoinedMasks:
+    """Of the parts of one site, each text along its path."""
+
+    site: str
+    parts: list[Part]
+    path: Tensor
+    shape: Joint
+
+    def add_to(self, terms: Terms) -> Terms:
+        """The terms, with all that is hidden."""
+        window, masks = self.window(), self.masks()
+        plain = all(mask is None or (mask.shape[2] == 1 and mask.dtype == torch.bool) for mask in masks)
+        shown = self.key_mask(masks) if plain and window is not None else None
+        if window is None or (shown is None and any(mask is not None for mask in masks)):
+            ahead = self.in_a_row() and all(self.bound_of(part)[0][1] == 0 for part in self.parts)
+            return replace(terms, mask=self.dense_mask(masks), causal=ahead)
+        left, right = window
+        return replace(terms, mask=shown, causal=right == 0, window=(left, None if right == 0 else right))
+
+    def window(self) -> Window | None:
+        """The one window that tells what every row sees by position; None: there is none."""
+        bounds = {self.bound_of(part) for part in self.parts}
+        lefts = {left for (left, _), _ in bounds if left is not None}
+        rights = {right for (_, right), _ in bounds}
+        if len(lefts) > 1 or len(rights) > 1 or not self.in_a_row():
+            return None
+        left = next(iter(lefts), None)
+        # A part whose rows all see to the very start agrees with any window that reaches so far.
+        if any(own is None and left is not None and reach > left for (own, _), reach in bounds):
+            return None
+        return left, next(iter(rights))
+
+    def bound_of(self, part: Part) -> tuple[Window, int]:
+        """How far the rows of a part may look to each side, and how far the last of them could at most."""
+        left, right = part.map.terms.bound
+        if self.shape.grows and part.rows == 1 and part.position == part.stop - 1:
+            right = 0  # the newest token sees no further than itself
+        if part.first > self.shape.base and left is None and part.rows == 1:
+            left = part.position - part.first  # a sliding cache has forgotten the rest
+        return (left, right), part.position + part.rows - 1 - self.shape.base
+
+    def in_a_row(self) -> bool:
+        """Does each part begin where the last one stopped? Where keys do not grow there is no such thing to ask."""
+        if not self.shape.grows:
+            return all(part.map.terms.bound == (None, None) for part in self.parts)
+        pairs = zip(self.parts, self.parts[1:], strict=False)
+        return all(part.position == before.position + before.rows for before, part in pairs)
+
+    def masks(self) -> list[Tensor | None]:
+        """The mask of each part: its own, or the beginning of the next one's."""
+        found: list[Tensor | None] = []
+        for part in reversed(self.parts):
+            later = found[-1] if found else None
+            follows = part.same_mask and later is not None
+            found.append(later[..., : part.stop - part.first] if follows and later is not None else part.map.terms.mask)
+        return found[::-1]
+
+    def key_mask(self, masks: list[Tensor | None]) -> Tensor | None:
+        """(texts, H, 1, keys): one row of keys for each text, if its parts agree on one."""
+        if all(mask is None for mask in masks):
+            return None
+        heads = max(mask.shape[1] for mask in masks if mask is not None)
+        whole = torch.ones(self.shape.texts, heads, 1, self.shape.keys, dtype=torch.bool)
+        told = torch.zeros_like(whole)
+        for number in reversed(range(len(self.parts))):
+            rows, place = self.path[:, number], self.shape.place(self.parts[number])
+            alive = (rows >= 0).nonzero()[:, 0]
+            before = whole[alive, :, :, place]
+            mine = spread(masks[number], self.parts[number])[rows[alive]].expand_as(before)
+            if bool((told[alive, :, :, place] & (mine != before)).any()):
+                return None
+            whole[alive, :, :, place] = mine
+            told[alive, :, :, place] = True
+        return whole
+
+    def dense_mask(self, masks: list[Tensor | None]) -> Tensor:
+        """Cell by cell, for the few cases that nothing shorter tells."""
+        heads = max([1, *(mask.shape[1] for mask in masks if mask is not None)])
+        bounded(self.site, "mask", torch.empty(()).expand(self.shape.texts, heads, self.shape.rows, self.shape.keys))
+        added = [mask.dtype for mask in masks if mask is not None and mask.dtype != torch.bool]
+        return torch.cat([
+            self.dense_block(part, mask, rows, added[0] if added else torch.bool).expand(-1, heads, -1, -1)
+            for part, mask, rows in zip(self.parts, masks, self.path.T, strict=True)
+        ], 2)  # fmt: skip
+
+    def dense_block(self, part: Part, mask: Tensor | None, rows: Tensor, dtype: torch.dtype) -> Tensor:
+        """What the rows of one part see of all keys, or what is added there to their scores."""
+        keys, terms = part.stop - part.first, part.map.terms
+        band = Sight.over(part.rows, keys, terms.offset, terms.bound).band(
+            slice(0, part.rows), slice(0, keys), torch.device("cpu")
+        )
+        mine = as_numbers(spread(mask, part), dtype)
+        nowhere = NOWHERE if dtype != torch.bool else False
+        mine = mine if band is None else torch.where(band, mine, nowhere)
+        block = torch.full((self.shape.texts, mine.shape[1], part.rows, self.shape.keys), nowhere, dtype=dtype)
+        block[..., self.shape.place(part)] = taken(mine, rows, nowhere)
+        return block
+
+
+def as_numbers(mask: Tensor, dtype: torch.dtype) -> Tensor:
+    """A mask of numbers to add, unless booleans are wanted."""
+    if mask.dtype != torch.bool or dtype == torch.bool:
+        return mask
+    return torch.zeros(mask.shape, dtype=dtype).masked_fill(~mask, NOWHERE)
+
+
+def spread(mask: Tensor | None, part: Part) -> Tensor:
+    """A mask with a row for every text of the batch."""
+    keys = part.stop - part.first
+    mask = torch.ones(1, 1, 1, keys, dtype=torch.bool) if mask is None else mask.cpu()
+    return mask.expand(part.texts, mask.shape[1], mask.shape[2], keys)

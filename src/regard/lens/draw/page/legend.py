@@ -1,0 +1,144 @@
+"""What a page says in words: the texts, the sites and their kinds, and how true it all is."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from regard.lens.draw.heat import sides_in_words
+from regard.lens.draw.page.cells import bound
+from regard.lens.draw.page.plan import Plate
+from regard.lens.recording.fidelity import Badge, counted, together
+from regard.lens.recording.forward import Call
+from regard.lens.recording.tokens import Row, Token, as_read, read_bytes
+
+COUNTED = 1 << 27  # weights whose statistics are worth waiting for
+TITLE = 72  # characters of a text that make a title
+SPECIAL = re.compile(r"<[^<>\s]+>|\[[A-Z]+\]")  # <s>, <|endoftext|>, [CLS]: no part of a text
+NAMES = {"source": "source", "text": "target"}
+
+
+def describe(call: Call, plates: Sequence[Plate], batch: int, keys: Sequence[int]) -> dict[str, Any]:
+    """All that is not a weight, as JSON can hold it; `keys` of each plate's rows are exact."""
+    texts = Texts()
+    short = short_names(call, plates)
+    counted = sum(len(plate.heads) * plate.rows * plate.columns for plate in plates) <= COUNTED
+    maps = [
+        {
+            "site": plate.site, "short": short[plate.site], "kind": kind(call, plate.site), "heads": plate.heads,
+            "rows": texts.add(call, plate.site, batch, 0), "columns": texts.add(call, plate.site, batch, 1),
+            "written": texts.add(call, plate.site, batch, 0, "output") if call.writes(plate.site) else None,
+            "says": [sides_in_words(call, plate.site, row) for row in rows_of(call, plate.site)],
+            "cell": plate.cell, "bound": bound(call, plate.site), "own": own(call, plate.site), "keys": exact,
+            "closer": plate.closer, "measures": measures(call, plate, batch) if counted else None,
+            "badge": badge_lines(call.map(plate.site).badge.pooled(plate.pooling), exact),
+        }
+        for plate, exact in zip(plates, keys, strict=True)
+    ]  # fmt: skip
+    whole = together(call.map(plate.site).badge.pooled(plate.pooling) for plate in plates if not plate.closer)
+    return {"texts": texts.told, "maps": maps, "badge": badge_lines(whole, max(keys, default=0))}
+
+
+@dataclass
+class Texts:
+    """The labels of all maps, each text once."""
+
+    told: list[dict[str, Any]] = field(default_factory=list)
+    places: dict[tuple[str, tuple[Token, ...]], int] = field(default_factory=dict)
+
+    def add(self, call: Call, site: str, batch: int, side: int, row: Row = "input") -> int:
+        """The place of the text beside the rows (side 0) or above the columns (1)."""
+        name = "text" if call.source is None else NAMES[call.sides(site)[side]]
+        tokens = call.labels(site, batch, row)[side]
+        place = self.places.setdefault((name, tuple(tokens)), len(self.told))
+        if place == len(self.told):
+            bare = tokens == list(range(len(tokens)))  # positions need no list
+            self.told.append({"name": name, "count": len(tokens)} if bare else {"name": name, "tokens": tokens})
+        return place
+
+
+def rows_of(call: Call, site: str) -> tuple[Row, ...]:
+    """The two ways to name its rows, or the only one."""
+    return ("input", "output") if call.writes(site) else ("input",)
+
+
+def kind(call: Call, site: str) -> str:
+    """Maps of a kind stand together."""
+    if call.source is None:
+        return "cross" if call.crosses(site) else "self"
+    rows, columns = call.sides(site)
+    return "cross" if rows != columns else "encoder" if rows == "source" else "decoder"
+
+
+def own(call: Call, site: str) -> int | None:
+    """Where query 0 stands among the keys; None where the keys are another text."""
+    return None if call.crosses(site) else call.map(site).terms.offset
+
+
+def measures(call: Call, plate: Plate, batch: int) -> list[list[float] | None]:
+    """For each head, over its rows: the mean entropy in nats, and the mean of the largest weight; None without any."""
+    rows = call.counted(plate.site, batch)
+    one = call.map(plate.site)
+    found = call.statistics(plate.site) if len(one.query) == 1 else one.pick(batch).statistics()
+    shown = [one.heads.index(head) for head in plate.heads]
+    means = [part[0][:, rows.to(part.device)].double().mean(-1)[shown] for part in (found.entropy, found.top_weight)]
+    pairs = zip(*(mean.tolist() for mean in means), strict=True)
+    return [[round(number, 4) for number in pair] if all(map(math.isfinite, pair)) else None for pair in pairs]
+
+
+def badge_lines(badge: Badge, keys: int) -> dict[str, Any]:
+    """The truth badge, laid out: what it is called, and what it says."""
+    if not badge.true:
+        state, verdict = "false", "These are not the weights the model used."
+    elif not badge.compared:
+        state, verdict = "unchecked", "Not compared with what the model used."
+    else:
+        state, verdict = "true", "These are the weights the model used."
+    rows = "a sink takes part of each" if badge.sinks else (
+        "sum to 1" if badge.sums_to_one else f"sum to 1 within {badge.row_sum:.1g}")  # fmt: skip
+    compared = f"{badge.difference:.1g} on {counted(badge.rows)}" if badge.rows else "no row was compared"
+    exact = "" if not keys else "; top key of a row exact" if keys == 1 else f"; top {keys} keys of a row exact"
+    lines = [
+        ("implementation", badge.implementation), ("dtype", badge.dtype), ("mask", badge.mask),
+        ("pooling", badge.pooling), ("rows", rows),
+        ("difference from the model's output", "dropout was on" if badge.dropout else compared),
+        ("shown", f"to 0.002{exact}"),
+    ]  # fmt: skip
+    return {"state": state, "verdict": verdict, "lines": lines, "text": str(badge)}
+
+
+def headline(call: Call, batch: int) -> str:
+    """The text itself, cut short; numbers of tokens are no title."""
+    text = call.text if call.source is None else call.source
+    tokens = [] if text is None or batch >= len(text.ids) else text.tokens(batch)
+    strings = as_read([str(token) for token in tokens if isinstance(token, str)])
+    words = [token for token in strings if token and not SPECIAL.fullmatch(token)]
+    if not words:
+        return "What each head looked at"
+    glue = "" if any(word.startswith(" ") for word in words) else " "
+    whole = " ".join(read_bytes(glue.join(words), glue).split()).replace(" ##", "")
+    return whole if len(whole) <= TITLE else whole[: TITLE - 1].rstrip() + "…"
+
+
+def short_names(call: Call, plates: Sequence[Plate]) -> dict[str, str]:
+    """Among sites of a kind."""
+    kinds: dict[str, list[str]] = {}
+    for plate in plates:
+        kinds.setdefault(kind(call, plate.site), []).append(plate.site)
+    return {site: name for sites in kinds.values() for site, name in shorter(sites).items()}
+
+
+def shorter(sites: Sequence[str]) -> dict[str, str]:
+    """Names of sites without the parts that all of them share: h.0.attn and h.1.attn are 0 and 1."""
+    split = [site.split(".") for site in dict.fromkeys(sites)]
+    first, last = shared(split), shared([one[::-1] for one in split])
+    return {".".join(one): ".".join(one[first : len(one) - last] or one) for one in split}
+
+
+def shared(split: Sequence[Sequence[str]]) -> int:
+    """How many parts all names begin with alike."""
+    alike = [len(set(parts)) == 1 for parts in zip(*split, strict=False)]
+    return alike.index(False) if False in alike else len(alike)

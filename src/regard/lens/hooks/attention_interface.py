@@ -1,0 +1,129 @@
+"""Hugging Face's attention interface: one function and one mask function of ours, registered once under one name."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from torch import Tensor, nn
+
+from regard.attention import attend
+from regard.attention.inputs import ScoreOptions
+from regard.errors import InputError
+from regard.lens.hooks.attention_call import Call, same_batch, with_mask
+from regard.lens.hooks.implementation_name import NAME, Name, usual
+from regard.lens.hooks.lazy_mask import lazy_mask
+from regard.lens.hooks.leading import lead
+from regard.lens.hooks.transformers_names import collected
+
+
+def attention(
+    module: nn.Module,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Tensor | None = None,
+    *,
+    scaling: float | None = None,
+    dropout: float = 0.0,
+    is_causal: bool | None = None,
+    softcap: float | None = None,
+    position_bias: Tensor | None = None,
+    s_aux: Tensor | None = None,
+    **more: Any,
+) -> tuple[Tensor, Tensor | None]:
+    """What transformers calls instead of its own; a `sliding_window` or `indices` stand in the mask already."""
+    refuse_paged(module, more.get("cache"))
+    config = getattr(module, "config", None)
+    before = usual(config)
+    options: ScoreOptions = {"scale": None if scaling is None else float(scaling), "softcap": softcap or None}
+    if position_bias is not None and (position_bias.requires_grad or bool(position_bias.any())):
+        options["bias"] = position_bias[..., : key.shape[-2]]
+    if s_aux is not None:
+        options["sinks"] = s_aux.reshape(-1)
+    call = Call(query, same_batch(query, key), same_batch(query, value), options, told(before), float(dropout))
+    causal = getattr(module, "is_causal", True) if is_causal is None else is_causal
+    call = with_mask(call, attention_mask, bool(causal) and before != "eager")  # eager masks nothing by itself
+    output, call = lead(call, module)
+    asked = more.get("output_attentions") or getattr(config, "output_attentions", False) or collected()
+    wanted = before == "eager" and asked
+    return output.transpose(1, 2).contiguous(), dense_weights(call, key.shape[-2]) if wanted else None
+
+
+def told(before: str | None) -> str:
+    return f"regard in place of {before}"
+
+
+def dense_weights(call: Call, keys: int) -> Tensor:
+    """All weights, for a caller who asked eager attention for them."""
+    _, steps = attend(call.query, call.key, call.value, **call.options, see="steps")
+    return nn.functional.pad(steps.weights, (0, keys - call.key.shape[-2])).to(call.query.dtype)
+
+
+def refuse_paged(module: nn.Module, cache: Any) -> None:
+    """Continuous batching lays the keys of many texts out in pages, which only its own functions can read."""
+    if cache is not None:
+        raise InputError(
+            f"{type(module).__name__} asks for attention that cannot be held",
+            found=f"the argument 'cache' of {type(cache).__name__}",
+            do="leave out continuous batching (cache_implementation='paged')",
+        )
+
+
+def register() -> None:
+    from transformers import AttentionInterface, AttentionMaskInterface
+
+    AttentionInterface.register(NAME, attention)
+    AttentionMaskInterface.register(NAME, lazy_mask)  # without this, masks would silently not arrive
+
+
+def is_huggingface(module: nn.Module) -> bool:
+    """Is this a model of transformers? Known without importing it."""
+    return any(
+        kind.__module__ == "transformers.modeling_utils" and kind.__name__ == "PreTrainedModel"
+        for kind in type(module).__mro__
+    )
+
+
+@contextmanager
+def switched(model: nn.Module) -> Iterator[None]:
+    """All models of transformers within this one on our implementation, and afterwards each on its own again."""
+    models: list[Any] = [part for part in model.modules() if is_huggingface(part)]
+    if not models:
+        yield
+        return
+    register()
+    configs = list({id(config): config for part in models for config in family(part.config)}.values())
+    names = [Name.of(config) for config in configs]
+    try:
+        with quietly():  # of models that do not follow it, transformers would warn: we count instead
+            for part in models:
+                part.set_attn_implementation(NAME)
+        for config, name in zip(configs, names, strict=True):
+            name.put(config)
+        yield
+    finally:
+        for config, name in zip(configs, names, strict=True):
+            name.let_go(config)
+
+
+def family(config: Any) -> Iterator[Any]:
+    """A config and all within it."""
+    yield config
+    for name in getattr(config, "sub_configs", {}):
+        part = getattr(config, name, None)
+        if part is not None:
+            yield from family(part)
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    logger = logging.getLogger("transformers.modeling_utils")
+    before = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)

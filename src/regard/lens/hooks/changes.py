@@ -1,0 +1,210 @@
+"""What can be changed in a head: each change acts on what attention is asked, or on what it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+
+import torch
+from torch import Tensor
+
+from regard.attention.inputs import ScoreOptions
+from regard.errors import InputError
+from regard.lens.recording.score_terms import LARGEST
+
+Means = Mapping[tuple[str, int], Tensor]  # (site, head) -> its mean output, (V)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One attention call on its way: `first` is the position of query 0 in its text, None where nobody knows."""
+
+    site: str
+    query: Tensor  # (B, H, Q, D)
+    key: Tensor
+    options: ScoreOptions
+    first: int | None = 0
+    first_key: int = 0  # the position of key 0: a cache may have forgotten those before it
+
+    @property
+    def heads(self) -> int:
+        return self.query.shape[-3]
+
+    def row(self, position: int) -> int | None:
+        """Which query stands at that position; None if it is not among these."""
+        if self.first is None:
+            raise InputError(
+                f"which rows {self.site} computes cannot be known here",
+                found=f"row {position}, and a call of {self.query.shape[-2]} rows",
+                do="change all rows (row None), or run the model on the whole text at once",
+            )
+        row = position - self.first
+        return row if 0 <= row < self.query.shape[-2] else None
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change of one head, or of all (None), at each site that a name or pattern means."""
+
+    site: str
+    head: int | None
+
+    def concerns(self, site: str) -> bool:
+        return fnmatchcase(site, self.site)
+
+    def chosen(self, asked: Asked) -> slice:
+        """The heads meant, among those of the call."""
+        if self.head is None:
+            return slice(None)
+        if not 0 <= self.head < asked.heads:
+            raise InputError(
+                f"{asked.site} has no head {self.head}", found=f"{asked.heads} heads", do="they count from 0"
+            )
+        return slice(self.head, self.head + 1)
+
+    def ask(self, asked: Asked) -> Asked:
+        """What attention is asked instead."""
+        return asked
+
+    def answer(self, asked: Asked, output: Tensor) -> Tensor:
+        """What the model gets instead."""
+        return output
+
+
+@dataclass(frozen=True)
+class Silence(Change):
+    """The head says nothing: zeros."""
+
+    def answer(self, asked: Asked, output: Tensor) -> Tensor:
+        output = output.clone()
+        output[..., self.chosen(asked), :, :] = 0
+        return output
+
+
+@dataclass(frozen=True)
+class Mean(Change):
+    """The head says the same in every row: its mean over other texts, or over the rows of the text at hand."""
+
+    of: Means | None = None
+
+    def answer(self, asked: Asked, output: Tensor) -> Tensor:
+        output, heads = output.clone(), range(asked.heads)[self.chosen(asked)]
+        for head in heads:
+            output[..., head, :, :] = self.mean(asked, output[..., head, :, :], head)
+        return output
+
+    def mean(self, asked: Asked, output: Tensor, head: int) -> Tensor:
+        if self.of is not None:
+            if (asked.site, head) not in self.of:
+                raise InputError(f"there is no mean of head {head} of {asked.site}", do="take means at all sites")
+            return self.of[asked.site, head].to(output)
+        if output.shape[-2] == 1:
+            raise InputError(
+                "one row is its own mean",
+                found=f"{asked.site} computes a single row, as each step of a generation does",
+                do="give means=, as regard.lens.intervene.means gives them, taken over other texts",
+            )
+        return output.mean(-2, keepdim=True)
+
+
+@dataclass(frozen=True)
+class Forbid(Change):
+    """A query may not look at a key; with the row or key None, at none of them."""
+
+    row: int | None = None
+    key: int | None = None
+
+    def ask(self, asked: Asked) -> Asked:
+        row = None if self.row is None else asked.row(self.row)
+        keys, key = asked.key.shape[-2], None if self.key is None else self.key - asked.first_key
+        if (self.row is not None and row is None) or (key is not None and not 0 <= key < keys):
+            return asked
+        shown = blank(self, asked, row, keys)
+        down = slice(None) if row is None else slice(row, row + 1)
+        across = slice(None) if key is None else slice(key, key + 1)
+        shown[0, heads_in(self, shown, asked), down, across] = False
+        return masked(asked, shown)
+
+
+@dataclass(frozen=True)
+class Pin(Change):
+    """A row looks at one key and at nothing else; with the row None, every row does."""
+
+    row: int | None
+    key: int
+
+    def ask(self, asked: Asked) -> Asked:
+        row = None if self.row is None else asked.row(self.row)
+        if self.row is not None and row is None:
+            return asked
+        keys, key = asked.key.shape[-2], self.key - asked.first_key
+        if key >= keys:
+            raise InputError(f"{asked.site} has no key {self.key} to look at", found=f"{keys + asked.first_key} keys")
+        if asked.options.get("causal") and self.row is not None and self.key > self.row:
+            raise InputError("a causal row cannot be pinned to a later key", found=f"row {self.row}, key {self.key}")
+        shown = blank(self, asked, row, keys)
+        down = slice(None) if row is None else slice(row, row + 1)
+        heads = heads_in(self, shown, asked)
+        shown[0, heads, down] = False
+        if key >= 0:  # else it lies before the window
+            shown[0, heads, down, key] = True
+        return masked(asked, shown)
+
+
+@dataclass(frozen=True)
+class Sharpen(Change):
+    """The scores of a row times a factor: above 1 it looks more at what it looks at most, below 1 more evenly."""
+
+    row: int | None
+    factor: float
+
+    def ask(self, asked: Asked) -> Asked:
+        row = None if self.row is None else asked.row(self.row)
+        if self.row is not None and row is None:
+            return asked
+        down = slice(None) if row is None else slice(row, row + 1)
+        times = asked.query.new_ones(asked.heads, asked.query.shape[-2], 1)
+        times[self.chosen(asked), down] = self.factor
+        options, bias, mask = asked.options.copy(), asked.options.get("bias"), asked.options.get("mask")
+        if bias is not None:
+            options["bias"] = scaled(bias, times)
+        if mask is not None and mask.dtype != torch.bool:
+            options["mask"] = scaled(mask, times)
+        return replace(asked, query=asked.query * times, options=options)
+
+
+def scaled(term: Tensor, times: Tensor) -> Tensor:
+    """What is added to scores, times as much; what it hides stays hidden, and where it only hides it stays as it is."""
+    hidden = term <= torch.finfo(term.dtype).min / 2
+    seen = term.masked_fill(hidden, 0)
+    return torch.where(hidden, term, seen * times.to(term.dtype)) if seen.requires_grad or bool(seen.any()) else term
+
+
+def blank(change: Change, asked: Asked, row: int | None, keys: int) -> Tensor:
+    """A mask that hides nothing, no larger than the change needs: (1, heads or 1, queries or 1, keys)."""
+    heads = 1 if change.head is None else asked.heads
+    shape = (1, heads, 1 if row is None else asked.query.shape[-2], keys)
+    if heads * shape[2] * keys > LARGEST:
+        raise InputError(
+            "this change needs a mask that is too large",
+            found=f"{asked.site}: {heads} x {shape[2]:,} x {keys:,} cells; at most {LARGEST:,}",
+            do="change all rows at once (row None), or use a shorter text",
+        )
+    return torch.ones(shape, dtype=torch.bool, device=asked.query.device)
+
+
+def heads_in(change: Change, mask: Tensor, asked: Asked) -> slice:
+    return slice(None) if mask.shape[1] == 1 else change.chosen(asked)
+
+
+def masked(asked: Asked, shown: Tensor) -> Asked:
+    """The call with this mask besides its own."""
+    options, mask = asked.options.copy(), asked.options.get("mask")
+    if mask is None:
+        options["mask"] = shown
+    elif mask.dtype == torch.bool:
+        options["mask"] = mask & shown
+    else:
+        options["mask"] = torch.where(shown, mask, float("-inf"))
+    return replace(asked, options=options)

@@ -1,0 +1,1 @@
+"""What can be read afterwards: forward calls, maps, tokens, the file, and how true it all is."""

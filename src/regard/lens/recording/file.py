@@ -1,0 +1,96 @@
+"""The `.regard` file: safetensors, with JSON beside the tensors that says what they are."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from regard.errors import FileError
+from regard.lens.recording.fidelity import Badge
+from regard.lens.recording.forward import Call
+from regard.lens.recording.map import Map
+from regard.lens.recording.score_terms import Terms
+from regard.lens.recording.tokens import Text
+from regard.models.checkpoint import replace_file
+
+FORMAT = 1  # raised when a file of today could not be read by yesterday's code
+OWN = ("query", "key", "lse", "norms")
+TERMS = ("mask", "bias", "diagonals", "sinks")
+RULES = ("scale", "offset", "softcap", "causal", "window")
+
+
+def write_calls(calls: Sequence[Call], path: Path) -> None:
+    tensors: dict[str, Tensor] = {}
+    told = [call_to_json(call, f"{number}", tensors) for number, call in enumerate(calls)]
+    metadata = {"format": "regard recording", "version": str(FORMAT), "calls": json.dumps(told, ensure_ascii=False)}
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        replace_file(path, lambda beside: save_file(tensors, beside, metadata=metadata))
+    except (OSError, SafetensorError) as error:
+        raise FileError(f"cannot write {path}", found=str(error), do="choose another place, or make room") from error
+
+
+def call_to_json(call: Call, name: str, tensors: dict[str, Tensor]) -> dict[str, Any]:
+    """What is not a tensor of a call; its tensors are put among the others."""
+    sites = []
+    for number, (site, one) in enumerate(call.maps.items()):
+        for holder, names in ((one, OWN), (one.terms, TERMS)):
+            for part in names:
+                if (tensor := getattr(holder, part)) is not None:
+                    tensors[f"{name}.{number}.{part}"] = tensor.detach().cpu().contiguous()
+        rules = {rule: getattr(one.terms, rule) for rule in RULES}
+        sites.append({"site": site, "heads": one.heads, "rules": rules, "badge": one.badge.to_dict()})
+    return {"sites": sites, "text": text_to_json(call.text), "source": text_to_json(call.source)}
+
+
+def text_to_json(text: Text | None) -> dict[str, Any] | None:
+    if text is None:
+        return None
+    return {"ids": text.ids, "pad": text.pad, "strings": text.all_strings(), "after": text.all_after()}
+
+
+def read_calls(path: Path) -> list[Call]:
+    try:
+        with safe_open(path, framework="pt") as file:
+            metadata = file.metadata() or {}
+            check_format(path, metadata)
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - it is no dict
+        return [call_from_json(call, f"{n}", tensors) for n, call in enumerate(json.loads(metadata["calls"]))]
+    except FileNotFoundError as error:
+        raise FileError(f"there is no file {path}", do="give the path of a .regard file") from error
+    except (OSError, SafetensorError, ValueError, KeyError, TypeError) as error:
+        raise FileError(
+            f"{path} is damaged, or no recording", found=str(error), do="record again: it may be cut short"
+        ) from error
+
+
+def check_format(path: Path, metadata: dict[str, str]) -> None:
+    if metadata.get("format") != "regard recording":
+        raise FileError(f"{path} is no recording", found="safetensors of another kind", do="give a .regard file")
+    if int(metadata.get("version", FORMAT)) > FORMAT:
+        raise FileError(
+            f"{path} was written by a newer regard",
+            found=f"format version {metadata['version']}; this one reads up to {FORMAT}",
+            do="upgrade: pip install --upgrade regard",
+        )
+
+
+def call_from_json(data: dict[str, Any], name: str, tensors: dict[str, Tensor]) -> Call:
+    maps = {}
+    for number, told in enumerate(data["sites"]):
+        parts = {part: tensors.get(f"{name}.{number}.{part}") for part in (*OWN, *TERMS)}
+        rules: dict[str, Any] = {**told["rules"], "window": tuple(told["rules"]["window"])}
+        terms = Terms(**rules | {part: parts[part] for part in TERMS})
+        own: dict[str, Any] = {part: parts[part] for part in OWN}
+        maps[told["site"]] = Map(**own, terms=terms, heads=tuple(told["heads"]), badge=Badge.from_dict(told["badge"]))
+    return Call(maps, text_from_json(data["text"]), text_from_json(data["source"]))
+
+
+def text_from_json(data: dict[str, Any] | None) -> Text | None:
+    return None if data is None else Text(data["ids"], data["pad"], strings=data["strings"], after=data.get("after"))

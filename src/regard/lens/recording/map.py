@@ -1,0 +1,144 @@
+"""The map of one site: queries, keys and lse, from which any weight, row, tile or statistic is made again, exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields, replace
+
+import torch
+from torch import Tensor
+
+from regard.attention import Layer, Statistics, attend, received, tile
+from regard.attention.inputs import ScoreOptions
+from regard.attention.scores import blocks
+from regard.attention.tiles import Extent, Pool
+from regard.lens.recording.fidelity import Badge
+from regard.lens.recording.logsumexp import log_sums
+from regard.lens.recording.score_terms import LARGEST, Terms, bounded
+
+UNROLLED = 1 << 22  # cells of a bias, kept by its diagonals, that are laid out at a time
+
+
+@dataclass(frozen=True)
+class Map:
+    """Attention of B texts, H heads, Q queries and K keys; `w = exp(score(q, k) - lse)`."""
+
+    query: Tensor  # (B, H, Q, D)
+    key: Tensor  # (B, J, K, D)
+    lse: Tensor  # (B, H, Q); -inf for a row that looks nowhere, inf for one that a shorter text does not have
+    terms: Terms
+    heads: tuple[int, ...]  # the model's numbers of the H heads
+    norms: Tensor | None = None  # (B, J, K), of the values
+    badge: Badge = field(default_factory=Badge)
+
+    @property
+    def queries(self) -> int:
+        return self.query.shape[-2]
+
+    @property
+    def keys(self) -> int:
+        return self.key.shape[-2]
+
+    @property
+    def group(self) -> int:
+        """How many query heads one key head serves."""
+        return self.query.shape[1] // self.key.shape[1]
+
+    def pick(self, batch: int | None = None, head: int | None = None) -> Map:
+        """The same for one text, one head (its place among those kept) or both: views, nothing is copied."""
+        texts = slice(None) if batch is None else slice(batch, batch + 1)
+        places = list(range(len(self.heads))) if head is None else [head]
+        mine = slice(None) if head is None else slice(head, head + 1)
+        theirs = slice(None) if head is None else slice(head // self.group, head // self.group + 1)
+        return replace(
+            self,
+            query=self.query[texts, mine], key=self.key[texts, theirs], lse=self.lse[texts, mine],
+            terms=self.terms.pick(texts, places), heads=tuple(self.heads[place] for place in places),
+            norms=None if self.norms is None else self.norms[texts, theirs],
+        )  # fmt: skip
+
+    def options(self, rows: slice, columns: slice) -> ScoreOptions:
+        return self.terms.options(rows, columns, self.queries)
+
+    def parts(self, rows: slice, cell: int = 1) -> Iterator[slice]:
+        """Rows to work on at a time: all, unless a bias has to be laid out for them."""
+        if self.terms.diagonals is None or rows.stop <= rows.start:
+            yield rows
+            return
+        fits = max(1, UNROLLED // max(1, len(self.terms.diagonals) * self.keys * cell)) * cell
+        yield from blocks(rows, fits)
+
+    def whole(self) -> tuple[slice, slice]:
+        return slice(0, self.queries), slice(0, self.keys)
+
+    def log_sums(self) -> Tensor:
+        """The lse of every row, from queries and keys alone."""
+        return log_sums(self.query, self.key, self.terms, list(self.parts(self.whole()[0])))
+
+    def tile(self, rows: Extent | None = None, columns: Extent | None = None, cell: Extent = (1, 1),
+             pool: Pool = "mass") -> Tensor:  # fmt: skip
+        """(B, H, height, width), as `regard.tile` pools it."""
+        down = slice(*(rows or (0, self.queries)))
+        across = slice(*(columns or (0, self.keys)))
+        parts = [
+            tile(
+                self.query[..., part, :], self.key[..., across, :], self.lse[..., part],
+                cell=cell, pool=pool, **self.options(part, across),
+            )
+            for part in self.parts(down, cell[0])
+        ]  # fmt: skip
+        return torch.cat(parts, -2)
+
+    def statistics(self) -> Statistics:
+        """What each row did, (B, H, Q) each; rows that are not there are as rows that look nowhere."""
+        rows, columns = self.whole()
+        nothing = self.query.new_zeros(()).expand(*self.key.shape[:-1], 1)
+        found = [
+            attend(self.query[..., part, :], self.key, nothing, see="stats", **self.options(part, columns))[1]
+            for part in self.parts(rows)
+        ]
+        names = [field.name for field in fields(Statistics)]
+        joined = {name: torch.cat([getattr(part, name) for part in found], -1) for name in names}
+        missing = self.missing
+        if bool(missing.any()):
+            blank = {"lse": float("-inf"), "top_key": -1}
+            joined = {name: value.masked_fill(missing, blank.get(name, 0)) for name, value in joined.items()}
+        return Statistics(**joined)
+
+    @property
+    def missing(self) -> Tensor:
+        """Rows that look nowhere, or that a shorter text does not have, (B, H, Q)."""
+        return self.lse.isinf()
+
+    def received(self, weigh: Tensor | None = None) -> Tensor:
+        """(B, H, K): the sum over queries of their weights; `weigh` broadcasts to (B, H, Q)."""
+        rows, columns = self.whole()
+        given = None if weigh is None else weigh.expand(self.query.shape[:-1])
+        return torch.stack([
+            received(
+                self.query[..., part, :], self.key, self.lse[..., part],
+                weigh=None if given is None else given[..., part], **self.options(part, columns),
+            )
+            for part in self.parts(rows)
+        ]).sum(0)  # fmt: skip
+
+    def layer(self, site: str) -> Layer:
+        """As `regard.rollout` takes it."""
+        rows, columns = self.whole()
+        if self.terms.diagonals is not None and len(self.terms.diagonals) * self.queries * self.keys > LARGEST:
+            bounded(site, "bias", self.query.new_zeros(()).expand(len(self.heads), self.queries, self.keys))
+        return {"query": self.query, "key": self.key, "lse": self.lse, **self.options(rows, columns)}
+
+    def cells(self, rows: Tensor, columns: Tensor) -> Tensor:
+        """The weights (H, n) of single cells of one text: query rows[i] on key columns[i], and nothing else."""
+        assert len(self.query) == 1, "cells are asked for text by text"
+        n, heads = len(rows), len(self.heads)
+        query, key = self.query[0, :, rows].transpose(0, 1)[:, :, None], self.key[0, :, columns].transpose(0, 1)
+        lse = self.lse[0, :, rows].T[..., None]
+        shown, added = self.terms.at(rows, columns, self.queries)
+        weights = tile(
+            query, key[:, :, None], lse, mask=None if shown is None else shown.T[..., None, None],
+            bias=None if added is None else added.expand(heads, n).T[..., None, None],
+            scale=self.terms.scale, softcap=self.terms.softcap, sinks=self.terms.sinks,
+        )  # fmt: skip
+        return weights[..., 0, 0].T

@@ -1,6 +1,0 @@
-"""Attention worked by hand: the sheet that shows all six steps, and the check that finds the wrong number."""
-
-from regard.lens.worked.checking import Mistake, Report, check
-from regard.lens.worked.sheet import Sheet, steps
-
-__all__ = ["Mistake", "Report", "Sheet", "check", "steps"]

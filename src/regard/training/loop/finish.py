@@ -1,0 +1,69 @@
+"""The end of a run: which weights stay, and how good they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from regard.models import save_model
+from regard.models.checkpoint import own_tensors
+from regard.tasks import load
+from regard.training.evaluate import evaluate, read_data
+from regard.training.loop.loop import Run, below
+from regard.training.loop.state import checkpoints, read_state, step_of
+from regard.training.recipe.recipe import Recipe
+from regard.training.report.events import Listener, Note, Preparing
+
+if TYPE_CHECKING:
+    from regard.training.train import Asked
+
+
+@torch.no_grad()
+def average_last(run: Run, tell: Listener) -> None:
+    """The mean of the last checkpoints' weights becomes the model."""
+    paths = [path for path in checkpoints(run.folder / "checkpoints") if run.planned(step_of(path))][: run.how.last]
+    states = [below(read_state(path)[1], "model/") for path in paths]
+    for name, weight in own_tensors(run.model).items():
+        weight.copy_(torch.stack([state[name].double() for state in states]).mean(0))
+    save_model(run.model.eval(), run.folder)
+    tell(Note(f"averaged the weights of {', '.join(path.name for path in reversed(paths))}"))
+
+
+def final_scores(recipe: Recipe, asked: Asked, tell: Listener) -> dict[str, dict[str, float]]:
+    """The folder is loaded as a user would, and scored on the validation set and on every test set, once each."""
+    task = load(asked.out, asked.device.type)
+    found: dict[str, dict[str, float]] = {}
+    for name, value in {**validation(recipe, asked.out), **recipe.data.test}.items():
+        options = {**options_for(recipe), "told": telling(tell, f"scoring {name}")}
+        score = evaluate(task, read_data(value, asked.base), **options)
+        found[name] = {one.name: one.value for one in score.scores}
+        beside = f" ({score.baseline}: {words(score.baselines)})" if score.baselines else ""
+        tell(Note(f"{name}: {words(found[name])}{beside}"))
+    return found
+
+
+def validation(recipe: Recipe, folder: Path) -> dict[str, Any]:
+    """The validation set: as the recipe names it, or the rows that were kept back."""
+    if len(recipe.data.valid) == 1:
+        return {"valid": recipe.data.valid[0]}
+    sides = [0, 1] if recipe.task in ("translate", "classify") else [0]
+    return {"valid": {"file": str((folder / "prepared" / "valid.jsonl").resolve()), "columns": sides}}
+
+
+def options_for(recipe: Recipe) -> dict[str, Any]:
+    """How to look for translations; other tasks need no telling."""
+    if recipe.task != "translate":
+        return {}
+    language = {"language": recipe.data.languages[1]} if recipe.data.languages else {}
+    return {"beams": recipe.decoding.beams, "alpha": recipe.decoding.alpha, "batch": 128, **language}
+
+
+def telling(tell: Listener, what: str) -> Callable[[int, int], None]:
+    return lambda done, total: tell(Preparing(what, done, total))
+
+
+def words(scores: dict[str, float]) -> str:
+    return ", ".join(f"{name} {value:.2f}" for name, value in scores.items())

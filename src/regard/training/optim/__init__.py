@@ -1,0 +1,1 @@
+"""From a batch to better weights: loss, gradients, optimizer, schedule."""

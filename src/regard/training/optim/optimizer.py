@@ -1,0 +1,91 @@
+"""What moves the weights, and the average that is kept of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from regard.models.checkpoint import own_tensors
+from regard.training.optim.foreach import approach
+from regard.training.recipe.recipe import Training
+
+MOMENTS = ("exp_avg", "exp_avg_sq", "step")
+
+
+def optimizer_for(model: nn.Module, how: Training) -> torch.optim.Optimizer:
+    """Adam as in the paper, or AdamW, which leaves biases, norms and embeddings undecayed."""
+    weights = [p for p in model.parameters() if p.requires_grad]
+    options: dict[str, Any] = {"lr": how.rate, "betas": how.betas, "eps": how.epsilon}
+    if weights[0].is_cuda:  # one launch for all tensors, and a rate that a recorded step reads anew
+        rate = torch.tensor(how.rate, device=weights[0].device)
+        options |= {"lr": rate, "fused": True, "capturable": True}
+    if how.optimizer == "adam":
+        return torch.optim.Adam(weights, **options)
+    tables = {id(part.weight) for part in model.modules() if isinstance(part, nn.Embedding)}
+    matrices = [p for p in weights if p.ndim > 1 and id(p) not in tables]
+    rest = [p for p in weights if p.ndim < 2 or id(p) in tables]
+    groups = [{"params": matrices, "weight_decay": how.weight_decay}, {"params": rest, "weight_decay": 0.0}]
+    return torch.optim.AdamW([group for group in groups if group["params"]], **options)
+
+
+def set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
+    for group in optimizer.param_groups:
+        if isinstance(group["lr"], Tensor):
+            group["lr"].fill_(rate)
+        else:
+            group["lr"] = rate
+
+
+def moments(optimizer: torch.optim.Optimizer, model: nn.Module) -> dict[str, Tensor]:
+    """The optimizer's memory by the names of the weights."""
+    found: dict[str, Tensor] = {}
+    for name, weight in own_tensors(model).items():
+        for kind in MOMENTS:
+            if (moment := optimizer.state.get(weight, {}).get(kind)) is not None:
+                found[f"{kind}/{name}"] = torch.as_tensor(moment)
+    return found
+
+
+def restore_moments(optimizer: torch.optim.Optimizer, model: nn.Module, tensors: dict[str, Tensor]) -> None:
+    for name, weight in own_tensors(model).items():
+        state = {kind: tensors[f"{kind}/{name}"] for kind in MOMENTS if f"{kind}/{name}" in tensors}
+        if state:
+            place = weight.device if optimizer.defaults.get("fused") else torch.device("cpu")
+            state = {kind: t.to(place if kind == "step" else weight.device) for kind, t in state.items()}
+            optimizer.state[weight] = state
+
+
+class Average:
+    """A moving average of the weights: each step a share `decay` of the old is kept, less at the very beginning."""
+
+    def __init__(self, model: nn.Module, decay: float) -> None:
+        self.names = list(own_tensors(model))
+        self.live = [tensor.detach() for tensor in own_tensors(model).values()]
+        self.mean = [tensor.clone() for tensor in self.live]
+        self.decay = decay
+
+    def share(self, step: int) -> float:
+        """How much of the live weights a step takes in."""
+        return 1.0 - min(self.decay, (1 + step) / (10 + step))
+
+    @torch.no_grad()
+    def update(self, share: float | Tensor) -> None:
+        approach(self.mean, self.live, share)
+
+    @torch.no_grad()
+    def swap(self) -> None:
+        """Exchange the average and the live weights; twice is as before."""
+        for mean, live in zip(self.mean, self.live, strict=True):
+            kept = live.clone()
+            live.copy_(mean)
+            mean.copy_(kept)
+
+    def tensors(self) -> dict[str, Tensor]:
+        return dict(zip(self.names, self.mean, strict=True))
+
+    @torch.no_grad()
+    def restore(self, tensors: dict[str, Tensor]) -> None:
+        for name, mean in zip(self.names, self.mean, strict=True):
+            mean.copy_(tensors[name])

@@ -1,0 +1,162 @@
+"""From a batch to better weights: plainly, or as a recording that a GPU replays.
+
+An update whose loss or gradient is not a number leaves the weights as they were, and is counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from regard.training.data.task_batches import Fed, part_of
+from regard.training.loop.distributed import Workers
+from regard.training.optim.gradients import Gradients, forget
+from regard.training.optim.loss import Batch
+from regard.training.optim.optimizer import Average, optimizer_for, set_rate
+from regard.training.optim.schedule import consistency_at, rate_at
+from regard.training.recipe.recipe import Training
+
+WARM = 2  # runs before a recording, in which libraries set themselves up
+
+
+class Trouble(NamedTuple):
+    """Updates that were skipped: in a row until now, and in all."""
+
+    row: int
+    total: int
+
+
+class Update:
+    """One step after another: gradients, clipping, the optimizer, the moving average."""
+
+    prompt = True  # trouble is known at once
+
+    def __init__(self, model: nn.Module, how: Training, gradients: Gradients, workers: Workers) -> None:
+        self.model, self.how, self.gradients, self.workers = model, how, gradients, workers
+        self.optimizer = optimizer_for(model, how)
+        self.average = Average(model, how.decay) if how.average == "moving" else None
+        self.weights = [weight for weight in model.parameters() if weight.requires_grad]
+        self.trouble = Trouble(0, 0)
+        self.place: Callable[[int], float] = float  # which step of the schedule a step is
+
+    def __call__(self, fed: Fed, step: int) -> Tensor:
+        """The loss before the update."""
+        self.gradients.weight.fill_(consistency_at(self.place(step), self.how))
+        mine = part_of(fed, self.workers.rank, self.workers.count) if self.workers.count > 1 else fed
+        loss = self.gradients(mine, fed.words)
+        if self.workers.count > 1:  # who had no rows must still add up as many numbers as the others
+            for weight in self.weights:
+                weight.grad = torch.zeros_like(weight) if weight.grad is None else weight.grad
+        gradients = [weight.grad for weight in self.weights if weight.grad is not None]
+        self.workers.add_up([*gradients, loss])
+        norm = nn.utils.get_total_norm(gradients)
+        if not bool(torch.isfinite(loss + norm)):
+            self.trouble = Trouble(self.trouble.row + 1, self.trouble.total + 1)
+            return loss
+        self.trouble = Trouble(0, self.trouble.total)
+        if self.how.clip:
+            nn.utils.clip_grads_with_norm_(self.weights, self.how.clip, norm)
+        set_rate(self.optimizer, rate_at(self.place(step), self.how))
+        self.optimizer.step()
+        if self.average is not None:
+            self.average.update(self.average.share(step))
+        return loss
+
+    def look(self) -> Trouble:
+        """What went wrong so far."""
+        return self.trouble
+
+
+class Replayed(Update):
+    """On a GPU, where small models wait for launches: each shape's whole update is recorded once as a CUDA graph.
+
+    Nothing of it waits for the processor, so what went wrong is counted on the GPU and known when it is asked for.
+    Only whole batches are recorded; once memory has run out and they go through in parts, everything is plain.
+    """
+
+    prompt = False
+
+    def __init__(self, model: nn.Module, how: Training, gradients: Gradients, workers: Workers) -> None:
+        device = next(model.parameters()).device
+        self.taken, self.bad, self.row, self.total = (torch.zeros((), device=device) for _ in range(4))
+        super().__init__(model, how, gradients, workers)
+        self.recordings: dict[tuple[Any, ...], Callable[[Batch], Tensor]] = {}
+        self.pool: Any = None
+
+    @property
+    def trouble(self) -> Trouble:
+        """One count for steps of both kinds, and for what a checkpoint counted: it stands on the GPU."""
+        return Trouble(int(self.row), int(self.total))
+
+    @trouble.setter
+    def trouble(self, counted: Trouble) -> None:
+        self.row.fill_(counted.row)
+        self.total.fill_(counted.total)
+
+    def __call__(self, fed: Fed, step: int) -> Tensor:
+        shape = tuple((name, tuple(tensor.shape)) for name, tensor in fed.batch.items())
+        try:
+            if self.gradients.parts == 1 and shape not in self.recordings:
+                self.recordings[shape] = self.record(fed.batch)
+        except torch.OutOfMemoryError as error:
+            self.recordings.clear()
+            self.gradients.split(fed, error)
+        if self.gradients.parts > 1:
+            self.optimizer.found_inf = None  # type: ignore[attr-defined]  # what held for the last whole batch
+            return super().__call__(fed, step)
+        set_rate(self.optimizer, rate_at(self.place(step), self.how))
+        self.gradients.words.fill_(1.0 / max(fed.words, 1))
+        self.gradients.weight.fill_(consistency_at(self.place(step), self.how))
+        if self.average is not None:
+            self.taken.fill_(self.average.share(step))
+        return self.recordings[shape](fed.batch)
+
+    def record(self, example: Batch) -> Callable[[Batch], Tensor]:
+        """Run it a few times beside the main stream, then once more for the record."""
+        inputs = {name: tensor.to(self.bad.device) for name, tensor in example.items()}
+        self.warm(inputs)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph, pool=self.pool):
+            loss = self.whole(inputs)
+        self.pool = graph.pool()
+
+        def replay(batch: Batch) -> Tensor:
+            for name, tensor in batch.items():
+                inputs[name].copy_(tensor.pin_memory(), non_blocking=True)
+            graph.replay()
+            return loss
+
+        return replay
+
+    def warm(self, inputs: Batch) -> None:
+        """Gradients and the optimizer's memory come to be outside of any recording, and stay where they are."""
+        for weight in self.weights:
+            weight.grad = torch.zeros_like(weight) if weight.grad is None else weight.grad
+        side = torch.cuda.Stream()
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            for _ in range(WARM):
+                self.gradients.one(inputs)
+            self.optimizer.found_inf = torch.ones_like(self.bad)  # type: ignore[attr-defined]
+            self.optimizer.step()  # changes nothing, since something is not finite
+            self.optimizer.found_inf = self.bad  # type: ignore[attr-defined]
+        torch.cuda.current_stream().wait_stream(side)
+
+    def whole(self, inputs: Batch) -> Tensor:
+        """What `Update` does, decided on the GPU."""
+        forget(self.model)
+        loss = self.gradients.one(inputs)
+        gradients = [weight.grad for weight in self.weights if weight.grad is not None]
+        norm = nn.utils.get_total_norm(gradients)
+        self.bad.copy_((~torch.isfinite(loss + norm)).float())
+        self.row.add_(self.bad).mul_(self.bad)
+        self.total.add_(self.bad)
+        if self.how.clip:
+            nn.utils.clip_grads_with_norm_(self.weights, self.how.clip, norm)
+        self.optimizer.step()
+        if self.average is not None:
+            self.average.update(self.taken)
+        return loss

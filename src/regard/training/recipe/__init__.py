@@ -1,0 +1,1 @@
+"""What a run is: its recipe, the defaults, and all that follows from what was said."""

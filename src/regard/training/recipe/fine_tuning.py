@@ -1,0 +1,96 @@
+"""Fine-tuning: what a trained model decides when training starts from it, and what suits it where nobody says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from regard.models.checkpoint import own_tensors
+from regard.models.config import BlockConfig
+from regard.tasks.loading import find, tokenizer_of
+from regard.text.bpe import Paired
+from regard.training.recipe.build_model import LATER
+from regard.training.recipe.recipe import Recipe, with_settings
+
+KINDS = {"pairs": "translate", "labelled": "classify", "lines": "generate"}
+# What has been learned is to be kept: a fraction of the rate of fresh weights, smaller for larger models.
+RATES = ((10_000_000, 3e-4), (60_000_000, 1e-4), (float("inf"), 3e-5))  # up to so many parameters
+WARMUP = 100  # steps at most
+SHORTER = 3  # times fewer steps than for fresh weights
+
+
+@dataclass(frozen=True)
+class Start:
+    """A model that training starts from, in the numbers that a recipe needs."""
+
+    name: str
+    family: str
+    parameters: int
+    vocabulary: int
+    joint: bool
+    positions: int | None  # how many it has learned, if it has learned them
+
+    @property
+    def rate(self) -> float:
+        return next(rate for most, rate in RATES if self.parameters <= most)
+
+    def task_for(self, kind: str) -> str:
+        """What is trained on rows of a kind, as far as the model decides it."""
+        if self.family in ("transformer", "recurrent") and kind == "labelled":
+            return "translate"
+        return "mask" if self.family == "encoder" and kind == "lines" else KINDS[kind]
+
+    def suited(self, recipe: dict[str, Any], *, steps: bool) -> dict[str, Any]:
+        """A recipe for fresh weights as one that goes on: the sizes are the model's, the rate is low.
+
+        `steps`: there are fewer of them too, since nobody said how many.
+        """
+        training = dict(recipe.get("training", {}))
+        count = max(training["steps"] // SHORTER, 1) if steps else training.get("steps", 10_000)
+        rate, warmup = min(training.get("rate", self.rate), self.rate), training.get("warmup", WARMUP)
+        training |= {"steps": count, "rate": rate, "warmup": min(warmup, WARMUP, count // 10)}
+        if steps:
+            every = max(count // 10, 50)
+            training |= {"validate_every": every, "checkpoint_every": every}
+        data = dict(recipe["data"])
+        if self.positions is not None and recipe.get("task") == "generate":
+            training["block"] = min(training.get("block", 256), self.positions)
+        elif self.positions is not None:
+            data["longest"] = min(data.get("longest", 128), self.positions)
+        kept = {name: value for name, value in recipe.get("model", {}).items() if name in LATER and not steps}
+        return {**recipe, "start": self.name, "data": data, "model": kept, "training": training}
+
+    def effective(self, recipe: dict[str, Any]) -> dict[str, Any]:
+        """The recipe with the tokenizer that is really used: another would give the model's words other numbers."""
+        return {**recipe, "tokenizer": {"vocabulary": self.vocabulary, "joint": self.joint}}
+
+
+def read_start(name: str) -> Start:
+    """What a folder or a name says as a start."""
+    found = find(name)
+    config, tokenizer = found.model.config, tokenizer_of(found)
+    return Start(
+        name=name,
+        family=config.family,
+        parameters=sum(tensor.numel() for tensor in own_tensors(found.model).values()),
+        vocabulary=tokenizer.size,
+        joint=not isinstance(tokenizer, Paired),
+        positions=config.max_length if isinstance(config, BlockConfig) and config.positions == "learned" else None,
+    )
+
+
+def start_in(settings: Sequence[str]) -> Start | None:
+    """The model that settings such as "start=FOLDER" name, if they name one."""
+    named = with_settings({}, [one for one in settings if one.partition("=")[0].strip() == "start"])
+    return read_start(str(named["start"])) if named else None
+
+
+def start_words(recipe: Recipe, parameters: int) -> str:
+    """What training starts from, in one line."""
+    size = f"{parameters / 1e6:.1f}M" if parameters >= 1e5 else f"{parameters:,}"
+    how = recipe.training
+    return (
+        f"starts from {recipe.start} ({size} parameters), its tokenizer ({recipe.tokenizer.vocabulary:,} tokens), "
+        f"rate {how.rate:g}, {how.warmup:,} steps of warm-up"
+    )

@@ -1,0 +1,77 @@
+"""Which recipe a call of `train` means: one by name, a file, or one made for text, with all that was said beside it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from regard.errors import InputError
+from regard.training.recipe.defaults import recipe_for
+from regard.training.recipe.derived import fill_in, follow_steps, given_by, table_of
+from regard.training.recipe.file_options import READING, Reading
+from regard.training.recipe.fine_tuning import read_start, start_in
+from regard.training.recipe.recipe import Recipe, find_recipe, names, read_recipe, with_settings
+
+
+class Request(NamedTuple):
+    """A recipe's name or file, or files of text, found below `base`; settings change single values."""
+
+    what: str | Path | Sequence[str]
+    base: Path
+    settings: Sequence[str] = ()
+    task: str | None = None
+    reading: Reading = READING
+
+
+def resolve(request: Request) -> Recipe:
+    """The effective recipe."""
+    what, base, settings, task, reading = request
+    given, keys, start = as_names(what), given_by(settings), start_in(settings)
+    if names_recipe(what):
+        found = find_recipe(given[0])
+        if start is not None or reading != READING:
+            read_recipe(found)  # what is wrong with it is said before it is changed
+        found = reading.of_recipe(found)
+        if task is not None and task != found.get("task", "translate"):
+            settings = [f"task={task}", *settings]
+        found = found if start is None else start.suited(found, steps=False)
+    elif len(given) == 1 and not is_data(given[0], base):
+        found = find_recipe(given[0])  # neither a recipe nor a file: the error offers the nearest recipe
+    else:
+        found = recipe_for(given, base, task, reading, start, minutes_of(settings))
+        if "model.family" in keys:
+            found["model"] = {}  # the sizes by default are those of a fresh transformer
+    found = dict(fill_in(found))
+    found = follow_steps(found, with_settings(found, settings), keys)
+    named = found.get("start")
+    start = start or (read_start(named) if isinstance(named, str) else None)
+    recipe = read_recipe(found if start is None else start.effective(found))
+    if recipe.training.minutes is not None and "training.steps" in keys:
+        raise InputError(
+            "both a number of steps and a number of minutes say when to end",
+            found=f"training.steps = {recipe.training.steps:,}, training.minutes = {recipe.training.minutes:g}",
+            do="give one of them",
+        )
+    return recipe
+
+
+def minutes_of(settings: Sequence[str]) -> float | None:
+    """The budget among the settings; one that is none is left for the recipe to refuse."""
+    value = table_of(with_settings({}, settings)).get("minutes")
+    return value if isinstance(value, (int, float)) and math.isfinite(value) else None
+
+
+def as_names(what: str | Path | Sequence[str]) -> list[str]:
+    return [str(what)] if isinstance(what, (str, Path)) else [str(one) for one in what]
+
+
+def names_recipe(what: str | Path | Sequence[str]) -> bool:
+    given = as_names(what)
+    return len(given) == 1 and (given[0].endswith(".toml") or given[0] in names())
+
+
+def is_data(name: str, base: Path) -> bool:
+    """Whether a name that is no recipe's can be meant for text: a file, a glob, or a set of the built-in language."""
+    return bool(Path(name).suffix) or (base / name).exists() or any(mark in name for mark in "*?[:")

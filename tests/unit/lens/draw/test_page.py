@@ -1,0 +1,312 @@
+"""The page holds every weight to 0.002, the strongest exactly, in under a megabyte, and no token can break it."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from regard.errors import FileError, InputError, UnknownNameError
+from regard.lens.draw.page import fragment, notebook, page, plan, show
+from regard.lens.draw.page.answers import answers
+from regard.lens.draw.page.legend import shorter
+from regard.lens.draw.page.payload import payload
+from regard.lens.recording.forward import Call
+from regard.lens.recording.tokens import NEXT
+from regard.lens.recording_api import Recording
+from regard.lens.watch import watch
+from tests.families import FAMILIES
+from tests.page_cases import Elements, Read, named, noise
+from tests.unit.lens.recording.test_maps import OPTIONS, Made, apart, inputs, record
+
+HALF_A_LEVEL = 0.5 / 255
+A_PART = 1 / 255 / (1 << 16)  # the strongest are told to half of one; to a whole one where a level is full
+HOSTILE = ["</script><b>x", "<!--", "שלום", "\n", "", "\u202e", "&amp;\"'", "x" * 300, "\ud800", "🙂", "\\u003c"]
+
+
+def weights(call: Call, site: str, batch: int = 0) -> Tensor:
+    return torch.stack([call.weights(site, head, batch=batch) for head in call.map(site).heads])
+
+
+@pytest.fixture(scope="module")
+def seen() -> Recording:
+    """Two texts: encoder, decoder and cross-attention."""
+    family = FAMILIES["transformer post"]
+    model = family.model()
+    with watch(model) as recording:
+        family.run(model, family.example(lengths=(7, 3)))
+    return recording
+
+
+# Numbers
+
+
+@pytest.mark.parametrize("name", ["plain", "causal", "padding left, causal", "causal window", "sinks", "any mask"])
+@pytest.mark.parametrize("batch", [0, 1])
+def test_every_weight_is_there_as_a_byte_and_the_strongest_exactly(name: str, batch: int) -> None:
+    """The page asks for all heads at once, we for one after another: products of another shape, rounded otherwise."""
+    given, options = inputs(), OPTIONS[name]
+    call = record(Made(**options), given).last
+    ((levels, exact),) = Read(payload(call, batch=batch)).maps
+    truth, bound = weights(call, "made.0.self", batch), apart(given, options)
+    assert bound < 0.1 * HALF_A_LEVEL
+    assert (levels / 255 - truth).abs().max() <= HALF_A_LEVEL + bound
+    bound += A_PART
+    for head, rows in enumerate(exact):
+        for row, found in enumerate(rows):
+            assert len(found) == 5
+            top = sorted(truth[head, row].tolist(), reverse=True)[:5]
+            assert sorted(found.values(), reverse=True) == pytest.approx(top, abs=bound)
+            assert all(truth[head, row, column].item() == pytest.approx(w, abs=bound) for column, w in found.items())
+
+
+def test_what_is_exact_is_so_to_a_part_of_a_level() -> None:
+    """Of the very numbers that the page was made from, so that nothing but the 16 bits is left to differ."""
+    call = record(Made(**OPTIONS["plain"]), inputs()).last
+    ((levels, exact),) = Read(payload(call)).maps
+    truth = call.tile("made.0.self")
+    assert torch.equal(levels, (255 * truth).round().to(torch.uint8))
+    for head, row in itertools.product(range(len(exact)), range(len(exact[0]))):
+        for column, found in exact[head][row].items():
+            assert found == pytest.approx(truth[head, row, column].item(), abs=A_PART)
+
+
+def test_all_sites_of_two_texts(seen: Recording) -> None:
+    read = Read(payload(seen))
+    assert [one["site"] for one in read.told["maps"]] == seen.sites
+    assert [one["kind"] for one in read.told["maps"]] == ["encoder", "encoder", "decoder", "cross", "decoder", "cross"]
+    for site, (levels, _) in zip(seen.sites, read.maps, strict=True):
+        assert torch.equal(levels, (255 * seen.last.tile(site)).round().to(torch.uint8))
+    cross = read.told["maps"][3]
+    texts = [read.told["texts"][cross[side]] for side in ("rows", "columns")]
+    assert [text["name"] for text in texts] == ["target", "source"]
+    assert tuple(text["tokens"] for text in texts) == seen.labels("decoder.0.cross")
+
+
+def test_a_page_has_the_tokens_that_rows_read_and_those_that_they_write(seen: Recording) -> None:
+    told = payload(seen).told
+    assert told["row"] == "output"
+    assert payload(seen, row="input").told["row"] == "input"
+    for one in told["maps"]:
+        read = told["texts"][one["rows"]]["tokens"]
+        assert read == seen.labels(one["site"])[0]
+        if one["kind"] == "encoder":
+            assert one["written"] is None
+            assert one["says"] == ["each row: where a token of the source looks"]
+        else:
+            assert told["texts"][one["written"]]["tokens"] == [*read[1:], NEXT]
+            assert "has read this token" in one["says"][0]
+            assert one["says"][1].endswith("to write this token")
+
+
+def test_a_causal_map_is_stored_to_the_diagonal_only() -> None:
+    read = Read(payload(noise(1, 2, 10, causal=True)))
+    assert len(read.levels) == 2 * 10 * 11 // 2
+
+
+def test_a_page_holds_what_the_payload_does() -> None:
+    call = noise(2, 2, 9)
+    made = payload(call)
+    found = Elements(page(call)).payload()
+    assert (found.levels, found.exact) == (made.levels, made.exact)
+    assert found.told["texts"] == made.told["texts"]
+
+
+@pytest.mark.parametrize(
+    ("spread", "causal"), [(0.3, True), (1.0, True), (3.0, True), (0.3, False), (0.6, False), (3.0, False)]
+)
+def test_twelve_by_twelve_heads_at_128_tokens_are_under_a_megabyte(spread: float, causal: bool) -> None:
+    """Noise compresses worst: 0.3 is how far apart the scores of a fresh GPT-2 or BERT lie, 3 makes them sharp."""
+    call = noise(12, 12, 128, spread=spread, causal=causal)
+    made = page(call, title="noise")
+    assert len(made.encode()) < 1_000_000
+    told = json.loads(Elements(made).parts["told"])
+    assert all(one["cell"] == [1, 1] and one["keys"] >= 1 for one in told["maps"])
+    assert causal is False or all(one["keys"] == 5 for one in told["maps"])
+
+
+def test_weights_that_are_no_weights_are_counted_and_claim_nothing() -> None:
+    call = noise(1, 2, 6)
+    one = call.maps["layers.0.attn"]
+    lse = one.lse.clone()
+    lse[0, 0, 2], lse[0, 1, 3] = math.nan, -5.0
+    read = Read(payload(Call({"layers.0.attn": replace(one, lse=lse)}, call.text)))
+    told = read.told["maps"][0]
+    assert told["broken"] > 6
+    assert told["keys"] == 0
+    assert read.maps[0][0][0, 2].eq(0).all()
+    json.loads(payload(Call({"layers.0.attn": replace(one, lse=lse, query=one.query * math.nan)}, call.text)).json)
+
+
+# Long texts
+
+
+def test_long_texts_are_pooled_and_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plan, "TOGETHER", 2 * 2 * 50 * 50)
+    call = noise(2, 2, 101, causal=True)
+    read = Read(payload(call))
+    for site, told, (levels, exact) in zip(call.sites, read.told["maps"], read.maps, strict=True):
+        assert (told["cell"], told["keys"]) == ((3, 3), 0)
+        assert torch.equal(levels, (255 * call.tile(site, cell=3, pool="max")).round().to(torch.uint8))
+        assert ["pooling", "max of 3 x 3"] in [list(line) for line in told["badge"]["lines"]]
+        assert not any(row for head in exact for row in head)
+    assert "pooling: max of 3 x 3" in read.told["badge"]["text"]
+
+
+def test_what_is_asked_for_is_shown_finer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plan, "TOGETHER", 2 * 2 * 50 * 50)
+    call = noise(2, 2, 101)
+    read = Read(payload(call, site="layers.1.attn", head=1))
+    finer = read.told["maps"][2]
+    assert (finer["closer"], finer["heads"], finer["cell"], finer["keys"]) == (True, (1,), (1, 1), 5)
+    assert torch.equal(read.maps[2][0][0], (255 * call.weights("layers.1.attn", 1)).round().to(torch.uint8))
+    assert read.told["open"] == {"site": "layers.1.attn", "head": 1}
+    monkeypatch.setattr(plan, "CLOSER", 60 * 60)
+    assert Read(payload(call, site="layers.1.attn", head=1)).told["maps"][2]["cell"] == (2, 2)
+
+
+def test_1500_tokens_make_a_small_page_without_a_map_of_that_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    largest = 0
+    tile = Call.tile
+
+    def watched(*args: Any, **kwargs: Any) -> Tensor:
+        nonlocal largest
+        found = tile(*args, **kwargs)
+        largest = max(largest, found.numel())
+        return found
+
+    monkeypatch.setattr(Call, "tile", watched)
+    monkeypatch.setattr(plan, "TOGETHER", 1 << 18)
+    assert len(page(noise(1, 2, 1500, spread=3.0))) < 400_000
+    assert largest <= 1 << 18
+
+
+# Words
+
+
+def test_no_token_can_break_the_page() -> None:
+    call = named(noise(1, 1, len(HOSTILE)), HOSTILE)
+    made = page(call, title="</title><script>alert(1)</script>")
+    made.encode("utf-8")
+    found = Elements(made)
+    assert found.tags.count("script") == 4
+    assert "b" not in found.tags
+    assert found.payload().told["texts"][0]["tokens"] == HOSTILE
+    assert "<script>alert" in found.text
+
+
+def test_a_page_asks_nothing_of_any_network() -> None:
+    made = page(noise(1, 1, 4))
+    for sign in ("http:", "https:", "//cdn", "@import", "url("):
+        assert sign not in made
+
+
+def test_the_badge_is_told_in_full_and_a_false_one_warns(seen: Recording) -> None:
+    told = payload(seen).told
+    assert told["badge"]["state"] == "true"
+    assert told["badge"]["text"] == str(seen.badge)
+    assert dict(told["badge"]["lines"])["shown"] == "to 0.002; top 5 keys of a row exact"
+    call = noise(1, 1, 4)
+    one = call.maps["layers.0.attn"]
+    for badge, state in (
+        (replace(one.badge, difference=0.5), "false"),
+        (replace(one.badge, rows=0), "unchecked"),
+        (replace(one.badge, dropout=True), "unchecked"),
+    ):
+        other = Call({"layers.0.attn": replace(one, badge=badge)}, call.text)
+        assert payload(other).told["badge"]["state"] == state
+        assert payload(other).told["maps"][0]["badge"]["state"] == state
+
+
+def test_without_a_script_there_are_still_words() -> None:
+    call = noise(1, 1, 4)
+    for made in (page(call), fragment(call)):
+        assert str(call.badge) in made
+        assert "none ran here" in made
+
+
+def test_titles() -> None:
+    call = noise(1, 1, 3)
+    assert payload(call).told["title"] == "word0 word1 word2"
+    assert payload(named(call, ["a", "b", "c"])).told["title"] == "a b c"
+    assert payload(named(call, ["[CLS]", "read", "##ing"])).told["title"] == "reading"
+    assert payload(noise(1, 1, 40)).told["title"].endswith("…")
+    bare = payload(Call(call.maps)).told
+    assert bare["title"] == "What each head looked at"
+    assert bare["texts"] == [{"name": "text", "count": 3}]
+    assert payload(call, title="mine").told["title"] == "mine"
+
+
+def test_names_of_sites_without_what_they_share() -> None:
+    assert shorter(["h.0.attn", "h.1.attn"]) == {"h.0.attn": "0", "h.1.attn": "1"}
+    assert shorter(["a.0.self", "b.0.self"]) == {"a.0.self": "a", "b.0.self": "b"}
+    assert shorter(["only.one"]) == {"only.one": "only.one"}
+
+
+def test_measures_are_means_over_rows(seen: Recording) -> None:
+    told = payload(seen).told["maps"][0]["measures"]
+    lines = [line for line in Recording(calls=[one_text(seen.last)]).heads().lines if line.site == "encoder.0.self"]
+    assert [pair[0] for pair in told] == pytest.approx([line.entropy for line in lines], abs=1e-4)
+    assert [pair[1] for pair in told] == pytest.approx([line.top_weight for line in lines], abs=1e-4)
+
+
+def one_text(call: Call) -> Call:
+    """The first of the batch alone."""
+    maps = {site: one.pick(0) for site, one in call.maps.items()}
+    texts = [None if text is None else replace(text, ids=text.ids[:1]) for text in (call.text, call.source)]
+    return Call(maps, *texts)
+
+
+# Ways to it
+
+
+def test_to_html_returns_and_writes(seen: Recording, tmp_path: Path) -> None:
+    file = tmp_path / "new" / "page.html"
+    made = seen.to_html(file, site="decoder.1.cross", head=2)
+    assert file.read_text(encoding="utf-8") == made == page(seen.last, site="decoder.1.cross", head=2)
+    assert made.startswith("<!doctype html>")
+    with pytest.raises(FileError):
+        seen.to_html(tmp_path)
+
+
+def test_what_is_not_there_is_said_so(seen: Recording) -> None:
+    with pytest.raises(UnknownNameError, match=r"decoder\.1\.cross"):
+        page(seen, site="decoder.1.cros")
+    with pytest.raises(InputError, match="head 9"):
+        page(seen, site="decoder.1.cross", head=9)
+    with pytest.raises(InputError, match="site"):
+        page(seen, head=1)
+    with pytest.raises(InputError, match="batch=5"):
+        page(seen, batch=5)
+
+
+def test_without_anywidget_a_notebook_gets_the_page(seen: Recording, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(notebook, "find_spec", lambda name: None)
+    still = seen.show(title="mine")
+    assert still._repr_html_() == fragment(seen, title="mine")
+    assert repr(still).startswith("attention of 24 heads at 6 sites: mine (regard, float32")
+    assert "\n" not in repr(still)
+    assert show(seen.last)._repr_html_() == fragment(seen)
+
+
+def test_a_recording_says_what_it_holds(seen: Recording) -> None:
+    assert repr(seen) == "Recording: 1 call, 6 sites and 24 heads in the last"
+    assert repr(Recording()) == "Recording: nothing yet"
+
+
+def test_answers_are_exact_and_bounded(seen: Recording) -> None:
+    answer = answers(seen.last, batch=1)
+    row = torch.frombuffer(bytearray(answer({"site": "decoder.1.cross", "head": 2, "row": 3})), dtype=torch.float32)
+    assert torch.equal(row, seen.row("decoder.1.cross", 2, 3, batch=1))
+    question = {"site": "encoder.0.self", "head": 0, "rows": [1, 3], "columns": [0, 2]}
+    tile = torch.frombuffer(bytearray(answer(question)), dtype=torch.float32)
+    assert torch.equal(tile.reshape(2, 2), seen.weights("encoder.0.self", 0, (1, 3), (0, 2), batch=1))
+    with pytest.raises(InputError, match="too large"):
+        answers(noise(1, 1, 1100))({"site": "layers.0.attn", "head": 0, "rows": [0, 1100], "columns": [0, 1100]})
