@@ -15,11 +15,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import tomli_w
 import torch
 
 from regard.training import Outcome, train
 from regard.training.loop.state import checkpoints
-from regard.training.recipe.recipe import toml_value
 from regard.training.report.events import Event, Listener, Note, silent
 from tests.threads import THREADS
 
@@ -67,7 +67,14 @@ def settings(*parts: dict[str, Any], **more: Any) -> list[str]:
     merged: dict[str, Any] = {}
     for part in (*parts, more):
         merged |= part
-    return [f"{key}={toml_value(value)}" for key, value in merged.items()]
+    tables = {key: value for key, value in merged.items() if isinstance(value, dict)}
+    inner = {f"{key}.{name}": one for key, value in tables.items() for name, one in value.items()}
+    return [setting(key, value) for key, value in (merged | inner).items() if key not in tables]
+
+
+def setting(key: str, value: Any) -> str:
+    """One setting, its value as TOML writes it."""
+    return f"{key}={tomli_w.dumps({'value': value}).removeprefix('value = ').strip()}"
 
 
 def go(corpus: Path | str, folder: Path, *parts: dict[str, Any], listener: Listener = silent, **more: Any) -> Outcome:

@@ -94,6 +94,20 @@ def test_every_requirement_is_pinned() -> None:
     assert "torch==2.13.0" in pins
 
 
+SPELT = {"pillow": "PIL"}  # imported by another name than the one it is installed by
+COMING = {"fastapi", "uvicorn", "ctranslate2"}  # of rooms that are planned: the server, and CTranslate2's format
+
+
+def test_every_requirement_is_used() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = {name: wanted for name, wanted in project["optional-dependencies"].items() if name != "dev"}
+    lines = [*project["dependencies"], *(line for wanted in extras.values() for line in wanted)]
+    wanted = {re.split(r"[<>=!~;\[ ]", line)[0] for line in lines}
+    code = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py"))
+    unused = {name for name in wanted if not re.search(rf"\b{SPELT.get(name, name.replace('-', '_'))}\b", code)}
+    assert unused <= COMING
+
+
 def normal(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 

@@ -1,4 +1,8 @@
-"""What a model is, in a few numbers: one frozen, checked configuration for each family."""
+"""What a model is, in a few numbers: one frozen, checked configuration for each family.
+
+Plain dataclasses, where recipes use pydantic: a recipe is read in one place, which puts pydantic's findings in our
+words, but a configuration is made and changed anywhere, and pydantic would wrap even our own errors in its own.
+"""
 
 from __future__ import annotations
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import time
 from collections.abc import Collection, Iterator, Sequence
@@ -10,6 +9,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import tomli_w
 import torch
 
 from regard.errors import FileError, InputError
@@ -108,9 +108,9 @@ def train(
     too, as they come.
     """
     base, begun = Path("." if data is None else data), time.monotonic()
-    named = None if start is None else json.dumps(str(start), ensure_ascii=False)
-    extra = {"start": named, "training.minutes": minutes, "training.seed": seed}
-    settings = [*settings, *(f"{key}={value}" for key, value in extra.items() if value is not None)]
+    named = [] if start is None else [tomli_w.dumps({"start": str(start)}).strip()]
+    extra = {"training.minutes": minutes, "training.seed": seed}
+    settings = [*settings, *named, *(f"{key}={value}" for key, value in extra.items() if value is not None)]
     reading = Reading(None if columns is None else tuple(columns), encoding)
     recipe = resolve(Request(what, base, settings, task, reading))
     if tensorboard and not dry_run:
@@ -221,10 +221,8 @@ class Trainer:
             tokenizer = started_tokenizer(begun, self.recipe)
             count = sum(tensor.numel() for tensor in own_tensors(begun.model).values())
             self.tell(Note(start_words(self.recipe, count)))
-        if self.workers.first:
-            self.preparation.run(tokenizer)
-        self.workers.wait()
-        return self.preparation.run(tokenizer)
+        written = self.workers.together(lambda: self.preparation.run(tokenizer) if self.workers.first else None)
+        return self.workers.together(lambda: written or self.preparation.reopen())
 
     def settle(self, prepared: Prepared) -> None:
         """How many threads, and with a budget which sizes; an earlier start has decided for all later ones."""

@@ -28,6 +28,7 @@ from regard.training.report.events import Listener, Note, Preparing
 CHUNK = 2000  # rows encoded at once
 SAMPLE = 1000  # rows compared to find swapped sides
 Codec = Tokenizer | Paired
+UNREADABLE = (OSError, EOFError, ValueError, KeyError, FileError)  # what opening raises where not all is there
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,7 @@ class Preparation:
         """Prepare, or open what an earlier start prepared, if it is all there."""
         try:
             return self.open()
-        except (OSError, EOFError, ValueError, KeyError, FileError):
+        except UNREADABLE:
             shutil.rmtree(self.place, ignore_errors=True)
         try:
             self.place.mkdir(parents=True)
@@ -85,6 +86,17 @@ class Preparation:
         except OSError as error:
             raise FileError(f"cannot write {self.place}", found=str(error), do="make room") from error
         return self.open()
+
+    def reopen(self) -> Prepared:
+        """What another process has prepared, which is not this one's to mend."""
+        try:
+            return self.open()
+        except UNREADABLE as error:
+            raise FileError(
+                f"cannot open {self.place}",
+                found=str(error) or type(error).__name__,
+                do="give --out a folder that every process can read, then the same command again",
+            ) from error
 
     # Writing
 

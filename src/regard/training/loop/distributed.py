@@ -7,13 +7,18 @@ environment.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TypeVar
 
 import torch
 import torch.distributed as dist
 from torch import Tensor
+
+from regard.errors import RegardError
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -50,6 +55,27 @@ class Workers:
         summed = torch.tensor(numbers, dtype=torch.float64, device="cuda" if dist.get_backend() == "nccl" else "cpu")
         dist.all_reduce(summed)
         return [float(number) for number in summed.tolist()]
+
+    def gather(self, mine: T) -> list[T]:
+        """What every process has, by rank."""
+        every: list[T | None] = [mine] * self.count
+        if self.count > 1:
+            dist.all_gather_object(every, mine)
+        return every  # type: ignore[return-value]
+
+    def together(self, work: Callable[[], T]) -> T:
+        """What `work` gives here, once it is done everywhere; if it fails in one process, that is the error of all."""
+        if self.count == 1:
+            return work()
+        failure: RegardError | None = None
+        try:
+            result = work()
+        except RegardError as error:
+            failure = error
+        for rank, wrong in enumerate(self.gather(failure and (failure.wrong, failure.found, failure.do))):
+            if wrong:
+                raise RegardError(f"process {rank}: {wrong[0]}", found=wrong[1], do=wrong[2]) from failure
+        return result
 
     def wait(self) -> None:
         if self.count > 1:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -28,6 +29,7 @@ from regard.training.report.events import Listener, Note, Saved, Stepped, Valida
 NO_NUMBER = "the loss or a gradient is not a number"
 BAD = 10  # steps in a row whose loss is no number before giving up
 MOVED = 0.1  # of the steps, by which their number changes before it is said
+RNG = ("chance/cpu", "chance/cuda")  # what a checkpoint calls the first process's random numbers
 TOLD = 0.1  # seconds between two tellings of where training stands
 
 
@@ -64,10 +66,21 @@ class Run:
         kept |= {f"optimizer/{name}": tensor for name, tensor in moments(self.update.optimizer, self.model).items()}
         if self.update.average is not None:
             kept |= {f"average/{name}": tensor for name, tensor in self.update.average.tensors().items()}
-        kept["chance/cpu"] = torch.get_rng_state()
-        if self.on_gpu:
-            kept["chance/cuda"] = torch.cuda.get_rng_state()
-        return kept
+        return kept | self.rng_state()
+
+    def rng_state(self) -> dict[str, Tensor]:
+        """Of this process; those of the others stand beside the first's in a checkpoint, under their ranks."""
+        states = [torch.get_rng_state(), *([torch.cuda.get_rng_state()] if self.on_gpu else [])]
+        end = "" if self.workers.first else f"/{self.workers.rank}"
+        return {f"{name}{end}": state for name, state in zip(RNG, states, strict=False)}
+
+    def restore_rng(self, tensors: dict[str, Tensor]) -> None:
+        """Each process goes on with its own dropout; one that the checkpoint does not know gets some of its own."""
+        own = self.rng_state()
+        if not own.keys() & tensors.keys():
+            torch.manual_seed(seed_of([tensors[name] for name in RNG if name in tensors], self.workers.rank))
+        for name in own.keys() & tensors.keys():
+            (torch.cuda.set_rng_state if "/cuda" in name else torch.set_rng_state)(tensors[name])
 
     def restore(self, position: Position, tensors: dict[str, Tensor]) -> None:
         """Go on where a checkpoint left off."""
@@ -84,18 +97,18 @@ class Run:
         restore_moments(self.update.optimizer, self.model, below(tensors, "optimizer/"))
         if self.update.average is not None:
             self.update.average.restore(below(tensors, "average/"))
-        torch.set_rng_state(tensors["chance/cpu"])
-        if "chance/cuda" in tensors and self.on_gpu:
-            torch.cuda.set_rng_state(tensors["chance/cuda"])
+        self.restore_rng(tensors)
 
     @property
     def on_gpu(self) -> bool:
         return next(self.model.parameters()).is_cuda
 
     def save(self) -> None:
+        states = self.workers.gather(self.rng_state())
         if self.workers.first:
             kept = max(self.how.keep, self.how.last if self.how.average == "last" else 0)
-            save_state(self.folder / "checkpoints", self.position, self.tensors(), kept, self.planned)
+            tensors = self.tensors() | {name: state for own in states for name, state in own.items()}
+            save_state(self.folder / "checkpoints", self.position, tensors, kept, self.planned)
             self.listener(Saved(self.position.step))
         self.workers.wait()
 
@@ -297,6 +310,12 @@ class Clock:
         if len(done) < 2 or done[-1][2] == done[0][2]:
             return math.nan
         return steps * (done[-1][0] - done[0][0]) / (done[-1][2] - done[0][2])
+
+
+def seed_of(states: Sequence[Tensor], rank: int) -> int:
+    """A process's own seed, from where the first process's random numbers stand."""
+    stand = b"".join(bytes(state.tolist()) for state in states)
+    return int.from_bytes(hashlib.blake2b(stand + rank.to_bytes(4), digest_size=7).digest())
 
 
 def below(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:

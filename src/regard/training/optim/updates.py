@@ -80,11 +80,21 @@ class Replayed(Update):
     prompt = False
 
     def __init__(self, model: nn.Module, how: Training, gradients: Gradients, workers: Workers) -> None:
+        device = next(model.parameters()).device
+        self.taken, self.bad, self.row, self.total = (torch.zeros((), device=device) for _ in range(4))
         super().__init__(model, how, gradients, workers)
         self.recordings: dict[tuple[Any, ...], Callable[[Batch], Tensor]] = {}
         self.pool: Any = None
-        device = self.weights[0].device
-        self.taken, self.bad, self.row, self.total = (torch.zeros((), device=device) for _ in range(4))
+
+    @property
+    def trouble(self) -> Trouble:
+        """One count for steps of both kinds, and for what a checkpoint counted: it stands on the GPU."""
+        return Trouble(int(self.row), int(self.total))
+
+    @trouble.setter
+    def trouble(self, counted: Trouble) -> None:
+        self.row.fill_(counted.row)
+        self.total.fill_(counted.total)
 
     def __call__(self, fed: Fed, step: int) -> Tensor:
         shape = tuple((name, tuple(tensor.shape)) for name, tensor in fed.batch.items())
@@ -95,6 +105,7 @@ class Replayed(Update):
             self.recordings.clear()
             self.gradients.split(fed, error)
         if self.gradients.parts > 1:
+            self.optimizer.found_inf = None  # type: ignore[attr-defined]  # what held for the last whole batch
             return super().__call__(fed, step)
         set_rate(self.optimizer, rate_at(self.place(step), self.how))
         self.gradients.words.fill_(1.0 / max(fed.words, 1))
@@ -102,9 +113,6 @@ class Replayed(Update):
         if self.average is not None:
             self.taken.fill_(self.average.share(step))
         return self.recordings[shape](fed.batch)
-
-    def look(self) -> Trouble:
-        return Trouble(int(self.row), int(self.total) + self.trouble.total)
 
     def record(self, example: Batch) -> Callable[[Batch], Tensor]:
         """Run it a few times beside the main stream, then once more for the record."""

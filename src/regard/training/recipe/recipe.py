@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tomllib
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
@@ -10,6 +9,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import tomli_w
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from regard.errors import FileError, InputError, UnknownNameError
@@ -108,7 +108,7 @@ class Recipe(Part):
     decoding: Decoding = Decoding()
 
     def to_toml(self) -> str:
-        return to_toml(self.model_dump(exclude_none=True))
+        return tomli_w.dumps(self.model_dump(exclude_none=True))
 
 
 def read_recipe(data: Mapping[str, Any]) -> Recipe:
@@ -206,36 +206,3 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise FileError(f"cannot read {path}", found=str(error), do="give a recipe, such as mine.toml") from error
     except tomllib.TOMLDecodeError as error:
         raise FileError(f"{path} is not TOML", found=str(error), do="mend that line") from error
-
-
-def to_toml(data: Mapping[str, Any]) -> str:
-    """Simple values first, then a table for each mapping."""
-    plain = {key: value for key, value in data.items() if not isinstance(value, Mapping)}
-    lines = [f"{bare(key)} = {toml_value(value)}" for key, value in plain.items()]
-    for key, value in data.items():
-        if isinstance(value, Mapping):
-            lines += ["", f"[{bare(key)}]"]
-            lines += [f"{bare(name)} = {toml_value(inner)}" for name, inner in value.items() if inner is not None]
-    return "\n".join(lines) + "\n"
-
-
-def bare(key: str) -> str:
-    return key if key.replace("-", "").replace("_", "").isalnum() and key.isascii() else quoted(key)
-
-
-def quoted(text: str) -> str:
-    """As JSON writes it, but for the one character that only TOML forbids."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def toml_value(value: Any) -> str:
-    """A value on one line; JSON's numbers and booleans are TOML's too."""
-    if isinstance(value, str):
-        return quoted(value)
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{bare(key)} = {toml_value(inner)}" for key, inner in value.items()) + "}"
-    if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(map(toml_value, value)) + "]"
-    if isinstance(value, float) and "e" in repr(value) and "." not in repr(value):
-        return repr(value).replace("e", ".0e")
-    return repr(value) if isinstance(value, float) else json.dumps(value)

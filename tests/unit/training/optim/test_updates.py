@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -23,7 +24,7 @@ from regard.training.loop.state import checkpoints, read_state
 from regard.training.optim.gradients import Gradients
 from regard.training.optim.loss import IGNORED, objective_for
 from regard.training.optim.optimizer import Average, moments, optimizer_for, restore_moments
-from regard.training.optim.updates import Update
+from regard.training.optim.updates import Replayed, Trouble, Update
 from regard.training.plan.planning import Planner
 from regard.training.plan.probe import Speed
 from regard.training.recipe.recipe import Training, read_recipe
@@ -305,6 +306,68 @@ def test_nine_in_a_row_across_an_interruption_still_count(
         poisoned(patch, {1})
         with pytest.raises(InputError, match="10 steps in a row"):
             go(corpus, tmp_path, TINY, how)
+
+
+class Whole(Replayed):
+    """A GPU's updates on a CPU: whole batches are worked through in full each time, where a GPU replays a recording."""
+
+    def __init__(self, *what: Any) -> None:
+        super().__init__(*what)
+        self.optimizer = torch.optim.AdamW(self.weights, fused=True)
+
+    def record(self, example: Any) -> Callable[[Any], Tensor]:
+        self.optimizer.found_inf = self.bad
+        return self.whole
+
+
+def whole_update() -> Whole:
+    model = FAMILIES["transformer post"].model()
+    return Whole(model, Training(), Gradients(model, objective("translate"), CPU, half=False), Workers())
+
+
+def test_skipped_steps_in_a_row_are_counted_over_whole_batches_and_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    update, fed = whole_update(), fed_for("transformer post")
+    update.trouble = Trouble(2, 5)  # as a checkpoint says
+    with monkeypatch.context() as patch:
+        poisoned(patch, {1, 2, 3, 4, 5})
+        update(fed, 1)
+        assert update.look() == (3, 6)
+        update.gradients.parts = 2
+        update(fed, 2)
+        assert update.look() == (4, 7)
+    update(fed, 3)
+    assert update.look() == (0, 7)
+
+
+def test_a_good_step_of_a_whole_batch_ends_the_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    update, fed = whole_update(), fed_for("transformer post")
+    poisoned(monkeypatch, {1, 2, 4, 5})
+    counted = []
+    for step in range(1, 5):
+        update.gradients.parts = 1 if step < 4 else 2
+        update(fed, step)
+        counted.append(update.look())
+    assert counted == [(1, 1), (2, 2), (0, 2), (1, 3)]
+
+
+def test_a_skipped_whole_batch_does_not_hold_back_the_parts_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    update, fed = whole_update(), fed_for("transformer post")
+    poisoned(monkeypatch, {1})
+    before = copy.deepcopy(update.model.state_dict())
+    update(fed, 1)
+    assert all(torch.equal(before[name], tensor) for name, tensor in update.model.state_dict().items())
+    update.gradients.parts = 2
+    update(fed, 2)
+    assert any(not torch.equal(before[name], tensor) for name, tensor in update.model.state_dict().items())
+
+
+def test_ten_in_a_row_end_a_run_whose_batches_go_through_in_parts(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(import_module("regard.training.train"), "Update", Whole)
+    poisoned(monkeypatch, set(range(6, 1000)))
+    with pytest.raises(InputError, match="10 steps in a row"):
+        go(corpus, tmp_path, TINY, {"training.steps": 30, "training.micro_batches": 2})
 
 
 def test_a_validation_without_a_number_is_never_the_best(
