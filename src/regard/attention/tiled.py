@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from regard.attention.dropout import kept
+from regard.attention.dropout import keep_factors
 from regard.attention.masks import cut
 from regard.attention.scores import NOWHERE, LogSum, Rule, Scores, full_precision
 from regard.attention.statistics import Running
@@ -41,7 +41,7 @@ class Dropout:
 
     def thin(self, block: Tensor, draws: torch.Generator | None) -> Tensor | None:
         """The factor of each cell of a block, 0 or 1 / (1 - rate); None when nothing is dropped."""
-        return None if draws is None else kept(block, self.rate, draws)
+        return None if draws is None else keep_factors(block, self.rate, draws)
 
 
 @dataclass(frozen=True)
