@@ -39,7 +39,7 @@ def read_bert(config: dict[str, Any], tensors: dict[str, Tensor], folder: Path) 
         demand(
             len(settings["id2label"]) > 1,
             "a model with one label measures, it does not classify",
-            found="one label in config.json",
+            actual="one label in config.json",
             do="use a model with at least two classes",
         )
     theirs = {new_name(name): tensor for name, tensor in tensors.items()}
@@ -81,19 +81,19 @@ def write(model: Encoder) -> Foreign:
     """Our encoder as a BERT."""
     config = model.config
     demand(
-        config.norm == "post", "BERT has its norms after the sums", found="norm='pre'", do='train with norm = "post"'
+        config.norm == "post", "BERT has its norms after the sums", actual="norm='pre'", do='train with norm = "post"'
     )
     demand(
         config.positions == "learned",
         "BERT has learned positions only",
-        found=f"positions={config.positions!r}",
+        actual=f"positions={config.positions!r}",
         do='train with positions = "learned" to export',
     )
     if config.head == "class":
         demand(
             config.pooled and config.pooling_activation == "tanh",
             "a BERT classifier pools with a dense layer and tanh",
-            found=f"pooled={config.pooled}, pooling_activation={config.pooling_activation!r}",
+            actual=f"pooled={config.pooled}, pooling_activation={config.pooling_activation!r}",
             do='train with pooled = true and pooling_activation = "tanh" to export',
         )
     tensors = give(links(config), ours_of(model))

@@ -14,16 +14,16 @@ from regard.models.checkpoint import own_tensors, some
 
 
 class Link(NamedTuple):
-    """One tensor of ours is these of theirs, one under the other; `turned` when theirs lies on its side."""
+    """One tensor of ours is these of theirs, one under the other; `transposed` when theirs lies on its side."""
 
     ours: str
     theirs: tuple[str, ...]
-    turned: bool = False
+    transposed: bool = False
 
 
-def layer(ours: str, *theirs: str, turned: bool = False) -> Iterator[Link]:
+def layer(ours: str, *theirs: str, transposed: bool = False) -> Iterator[Link]:
     """Weight and bias of a linear layer, or of a norm."""
-    yield Link(f"{ours}.weight", tuple(f"{name}.weight" for name in theirs), turned)
+    yield Link(f"{ours}.weight", tuple(f"{name}.weight" for name in theirs), transposed)
     yield Link(f"{ours}.bias", tuple(f"{name}.bias" for name in theirs))
 
 
@@ -37,7 +37,7 @@ def take(links: Iterable[Link], theirs: dict[str, Tensor], folder: Path) -> dict
             found=f"missing: {some(missing)}",
             do="keep the two together, or download the folder again",
         )
-    parts = {link.ours: [turn(theirs[name].float(), link.turned) for name in link.theirs] for link in links}
+    parts = {link.ours: [oriented(theirs[name].float(), link.transposed) for name in link.theirs] for link in links}
     return {name: torch.cat(part) if len(part) > 1 else part[0] for name, part in parts.items()}
 
 
@@ -46,12 +46,12 @@ def give(links: Iterable[Link], ours: dict[str, Tensor]) -> dict[str, Tensor]:
     theirs: dict[str, Tensor] = {}
     for link in links:
         for name, part in zip(link.theirs, ours[link.ours].chunk(len(link.theirs)), strict=True):
-            theirs[name] = turn(part, link.turned).contiguous()
+            theirs[name] = oriented(part, link.transposed).contiguous()
     return theirs
 
 
-def turn(tensor: Tensor, turned: bool) -> Tensor:
-    return tensor.mT if turned else tensor
+def oriented(tensor: Tensor, transposed: bool) -> Tensor:
+    return tensor.mT if transposed else tensor
 
 
 def ours_of(model: nn.Module) -> dict[str, Tensor]:
