@@ -86,8 +86,8 @@ class Sampled:
 def per_row(lengths: Array, words: Store) -> Array:
     """How many ids each text has, from how many each of its words has."""
     total = starts_of(lengths)
-    found: Array = total[words.starts[1:]] - total[words.starts[:-1]]
-    return found
+    counts: Array = total[words.starts[1:]] - total[words.starts[:-1]]
+    return counts
 
 
 def split(text: str, tokenizer: Tokenizer) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from regard.errors import FileError, UnknownNameError
 from regard.text.corpora.names import plain_name
-from regard.text.corpora.opening import BOM, library, opened
+from regard.text.corpora.opening import BOM, library, open_bytes
 from regard.text.corpora.rows import INVALID, Found, Wanted, unwritable
 
 CHARSET = re.compile(rb"charset=([\w.:-]+)")
@@ -31,7 +31,7 @@ def read_catalogue(path: Path, file: str, wanted: Wanted) -> Iterator[Found]:
 def entries(path: Path) -> list[Any]:
     """The entries of a catalogue, without its header."""
     polib = library("polib", f"reading {path.name}")
-    with opened(path) as file:
+    with open_bytes(path) as file:
         data = file.read().removeprefix(BOM)
     match = CHARSET.search(data)
     charset = match.group(1).decode() if match and match.group(1) != b"CHARSET" else "utf-8"

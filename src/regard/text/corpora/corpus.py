@@ -64,7 +64,7 @@ class Corpus:
                 if len(group) == 2:
                     names = shown(group[0], self.base), shown(group[1], self.base)
                     check_counts((group[0], group[1]), names, source.encoding)
-            if not sieve.report.kept:
+            if not sieve.report.usable:
                 raise nothing_kept([source], sieve.report)
             notes += sieve.report.notes
         return notes
@@ -77,13 +77,13 @@ class Corpus:
     def _rows(self, sieve: Sieve) -> Iterator[Row]:
         report = sieve.report
         for number, source in enumerate(self.sources):
-            before = report.kept
+            before = report.usable
             for group in groups_of(source.files, self.base):
                 yield from self._rows_of(number, group, sieve)
-            if report.kept == before:
+            if report.usable == before:
                 report.note(f"nothing was kept of {' and '.join(source.files)}")
         sieve.finish()
-        if not report.kept:
+        if not report.usable:
             raise nothing_kept(self.sources, report)
 
     def _rows_of(self, number: int, group: tuple[Path, ...], sieve: Sieve, limit: int | None = None) -> Iterator[Row]:
@@ -91,22 +91,22 @@ class Corpus:
         wanted = Wanted(self.checks.fields, source.columns, self.checks.languages, source.encoding, note)
         sides = self._sides(source, group)
         undecoded = Undecoded(group, source.encoding)
-        for found in islice(read(group, self.base, wanted), limit):
-            undecoded.add(found)
-            texts = sieve.sift(found)
+        for row in islice(read(group, self.base, wanted), limit):
+            undecoded.add(row)
+            texts = sieve.sift(row)
             if texts is None:
                 continue
             if sides:
-                sides.add(texts, found.line)
-            yield Row(texts, number, found.file, found.line)
+                sides.add(texts, row.line)
+            yield Row(texts, number, row.file, row.line)
         undecoded.finish(note)
         if sides:
             sides.finish(note)
 
     def _look(self, number: int, group: tuple[Path, ...], sample: int, sieve: Sieve) -> None:
         before = sieve.report.dropped.get(COLUMNS, 0)
-        kept = sum(1 for _ in self._rows_of(number, group, sieve, sample))
-        if sieve.report.dropped.get(COLUMNS, 0) - before > kept:
+        usable = sum(1 for _ in self._rows_of(number, group, sieve, sample))
+        if sieve.report.dropped.get(COLUMNS, 0) - before > usable:
             raise wrong_columns(shown(group[0], self.base), self.sources[number], self.checks.fields, sieve.report)
 
     def _sides(self, source: Source, group: tuple[Path, ...]) -> Sides | None:

@@ -63,7 +63,7 @@ def guess_kind(files: tuple[str, ...], base: Path, sample: int = 5000, wanted: W
 def second_texts(group: tuple[Path, ...], base: Path, sample: int, wanted: Wanted) -> list[str]:
     """What stands in the second column of the first rows."""
     rows = islice(read(group, base, wanted), sample)
-    return [found.texts[1].strip() for found in rows if not found.problem and found.texts[1].strip()]
+    return [row.texts[1].strip() for row in rows if not row.problem and row.texts[1].strip()]
 
 
 def are_labels(texts: list[str]) -> bool:

@@ -13,7 +13,7 @@ from typing import IO, Any
 from regard.errors import FileError
 from regard.text.corpora.columns import choose
 from regard.text.corpora.names import COMPRESSIONS
-from regard.text.corpora.opening import library, opened
+from regard.text.corpora.opening import library, open_bytes
 from regard.text.corpora.rows import COLUMNS, INVALID, NOT_TEXT, Found, Wanted, texts_of, unwritable
 
 NOT_JSON = "invalid JSON"
@@ -135,11 +135,11 @@ def column_values(column: Any, arrow: Any) -> list[Any]:
 def seekable(path: Path) -> Iterator[IO[bytes]]:
     """A file that can be read from any place; a compressed one is unpacked to a temporary file."""
     if path.suffix.lower() not in COMPRESSIONS:
-        with opened(path) as file:
+        with open_bytes(path) as file:
             yield file
         return
     with tempfile.TemporaryFile() as unpacked:
-        with opened(path) as file:
+        with open_bytes(path) as file:
             shutil.copyfileobj(file, unpacked)
         unpacked.seek(0)
         yield unpacked

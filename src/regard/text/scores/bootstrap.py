@@ -80,7 +80,7 @@ def plain_bleu(*, effective_order: bool = False) -> BLEU:
 
 def counts(metric: BLEU, outputs: Sequence[str], references: Sequence[str]) -> NDArray[Any]:
     """What BLEU counts in each sentence: matches and n-grams of each order, then both lengths. Sums are a corpus's."""
-    rows = (metric.sentence_score(one, [truth]) for one, truth in zip(outputs, references, strict=True))
+    rows = (metric.sentence_score(one, [reference]) for one, reference in zip(outputs, references, strict=True))
     return np.array([[*row.counts, *row.totals, row.sys_len, row.ref_len] for row in rows])
 
 

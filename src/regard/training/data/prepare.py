@@ -107,7 +107,7 @@ class Preparation:
             labels = {label: n for n, label in enumerate(sorted(every))}
         meta = self.encode(tokenizer, labels)
         self.tell_report(len(valid))
-        sizes = {"rows": self.report.kept, "valid": len(valid)}
+        sizes = {"rows": self.report.usable, "valid": len(valid)}
         text = json.dumps(
             {**meta, **sizes, "labels": list(labels), "report": self.report.to_dict()}, ensure_ascii=False
         )
@@ -219,10 +219,10 @@ class Preparation:
     def take_report(self, kept: int) -> None:
         """Join what reading dropped and repaired with what was too long."""
         self.report.join(self.train.report)
-        self.report.kept = kept
+        self.report.usable = kept
 
     def tell_report(self, valid: int) -> None:
-        self.listener(Note(f"{self.report.kept:,} rows to train on, {valid:,} to validate"))
+        self.listener(Note(f"{self.report.usable:,} rows to train on, {valid:,} to validate"))
         self.tell_drops("training", self.report)
 
     def tell_drops(self, name: str, report: Report) -> None:
@@ -236,7 +236,7 @@ class Preparation:
             if number % CHUNK == 0:
                 self.listener(Preparing(what, number))
             yield row
-        self.listener(Preparing(what, rows.report.kept, rows.report.kept))
+        self.listener(Preparing(what, rows.report.usable, rows.report.usable))
 
     # Opening
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from regard.text.corpora import Checks, Corpus, Report, Row, Source, digest
-from regard.text.corpora.checks import SEEN
+from regard.text.corpora.checks import IN_VALIDATION
 from regard.text.grammar import is_grammar, read_name
 
 SPAN = 1 << 64
@@ -48,9 +48,11 @@ class Rows:
         if isinstance(source, str):
             for line, pair in enumerate(grammar_rows(source), 1):
                 if digest(pair[0]) in self.unwanted:
-                    self.report.join(Report(dropped={SEEN: 1}, examples={SEEN: [f"{source}:{line} {pair[0]:.60}"]}))
+                    self.report.join(
+                        Report(dropped={IN_VALIDATION: 1}, examples={IN_VALIDATION: [f"{source}:{line} {pair[0]:.60}"]})
+                    )
                 else:
-                    self.report.kept += 1
+                    self.report.usable += 1
                     yield Row(pair, 0, source, line)
             return
         corpus = self.corpus(source)
