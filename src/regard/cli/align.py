@@ -227,7 +227,7 @@ def compared(
     from regard.text.scores.alignment import alignment_score
 
     known = tuning.first(ENOUGH) if tuning is not None and tuning.gold else None
-    tuned = None if known is None else error_rates(align(task, known, told=told), known.gold)
+    tuned = None if known is None else error_rates(align(task, known, on_progress=told), known.gold)
     lines = compare(task, texts, choice, tuned, told)
     both = [Line("both directions", choice.reading, alignment_score(joined, texts.gold))] if joined else []
     return [*both, *lines]

@@ -115,9 +115,9 @@ def agreement(votes: Sequence[Votes], reverse: Sequence[Votes]) -> Tensor:
         pairs = back.expand(len(ours), -1, -1).transpose(0, 1), there.expand(len(theirs), -1, -1)
         shared += mutual(pairs[1], pairs[0]).sum(-1).T
         total += (there >= 0).sum(1)[:, None] + (back >= 0).sum(1)
-    found = torch.zeros(len(votes[0].sources), len(reverse[0].sources))
-    found[ours[:, None], theirs] = 2 * shared / total.clamp(min=1)
-    return found
+    scores = torch.zeros(len(votes[0].sources), len(reverse[0].sources))
+    scores[ours[:, None], theirs] = 2 * shared / total.clamp(min=1)
+    return scores
 
 
 def foremost(votes: Sequence[Votes]) -> Tensor:

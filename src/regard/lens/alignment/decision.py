@@ -15,7 +15,7 @@ from regard.lens.alignment.choice import (
     error_rates,
 )
 from regard.lens.alignment.links import EVERYWHERE, Reading, all_readings, candidates
-from regard.lens.alignment.pairs import Told, align_pairs, cross_sites
+from regard.lens.alignment.pairs import ProgressCallback, align_pairs, cross_sites
 from regard.tasks import Translator
 from regard.text.scores.alignment import AlignmentScore
 
@@ -41,23 +41,29 @@ class Line(NamedTuple):
     rate: AlignmentScore
 
 
-def decide(translator: Translator, texts: Bitext, fixed: Fixed = CHOSEN, told: Told | None = None) -> Choice:
+def decide(
+    translator: Translator, texts: Bitext, fixed: Fixed = CHOSEN, on_progress: ProgressCallback | None = None
+) -> Choice:
     """By the gold links of the texts; where they have none, by how well each map agrees with itself on them."""
     readings = candidates(cross_sites(translator.model), *fixed)
     if len(readings) == 1:
         return Choice(readings[0], "as asked")
-    return choose(align(translator, texts.first(ENOUGH), readings, told), texts)
+    return choose(align(translator, texts.first(ENOUGH), readings, on_progress), texts)
 
 
 def decide_both(
-    translator: Translator, reverse: Translator, texts: Bitext, fixed: Fixed = CHOSEN, told: Told | None = None
+    translator: Translator,
+    reverse: Translator,
+    texts: Bitext,
+    fixed: Fixed = CHOSEN,
+    on_progress: ProgressCallback | None = None,
 ) -> tuple[Choice, Choice]:
     """For two models, of either direction: by gold links each, else the two readings that agree most."""
     if texts.gold:
-        return decide(translator, texts, fixed, told), decide(reverse, texts.swapped(), told=told)
+        return decide(translator, texts, fixed, on_progress), decide(reverse, texts.swapped(), on_progress=on_progress)
     some = texts.first(ENOUGH)
-    ours = align(translator, some, candidates(cross_sites(translator.model), *fixed), told)
-    theirs = align(reverse, some.swapped(), candidates(cross_sites(reverse.model)), told)
+    ours = align(translator, some, candidates(cross_sites(translator.model), *fixed), on_progress)
+    theirs = align(reverse, some.swapped(), candidates(cross_sites(reverse.model)), on_progress)
     return choose_by_reverse(ours, theirs)
 
 
@@ -66,10 +72,13 @@ def choose(aligned: Aligned, texts: Bitext) -> Choice:
 
 
 def align(
-    translator: Translator, texts: Bitext, readings: Sequence[Reading] | None = None, told: Told | None = None
+    translator: Translator,
+    texts: Bitext,
+    readings: Sequence[Reading] | None = None,
+    on_progress: ProgressCallback | None = None,
 ) -> Aligned:
     """What the readings (all, by default) say of the pairs."""
-    return align_pairs(translator, texts.sources, texts.targets, readings, words=texts.words, told=told)
+    return align_pairs(translator, texts.sources, texts.targets, readings, words=texts.words, on_progress=on_progress)
 
 
 def comparison(
@@ -92,8 +101,8 @@ def compare(
     texts: Bitext,
     choice: Choice,
     tuned: Mapping[Reading, AlignmentScore] | None = None,
-    told: Told | None = None,
+    on_progress: ProgressCallback | None = None,
 ) -> list[Line]:
     """The chosen reading of texts with gold links, and others: picked by their rates elsewhere, if there are such."""
     readings = list(dict.fromkeys([choice.reading, *all_readings(cross_sites(translator.model))]))
-    return comparison(choice.reading, error_rates(align(translator, texts, readings, told), texts.gold), tuned)
+    return comparison(choice.reading, error_rates(align(translator, texts, readings, on_progress), texts.gold), tuned)

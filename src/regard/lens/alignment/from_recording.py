@@ -51,18 +51,18 @@ def align_calls(
     if len(readings) == 1:
         choice = Choice(readings[0], "as asked")
     else:
-        choice = choose_by_itself(told(calls, readings, words if callable(words) else None))
-    said = votes(call, pair, [choice.reading], batch).sources[0].tolist()
-    return Alignment(links(said), pair.source.words, pair.target.words, choice)
+        choice = choose_by_itself(align_all(calls, readings, words if callable(words) else None))
+    sources = votes(call, pair, [choice.reading], batch).sources[0].tolist()
+    return Alignment(links(sources), pair.source.words, pair.target.words, choice)
 
 
-def told(calls: Sequence[Call], readings: list[Reading], words: Split | None) -> Aligned:
+def align_all(calls: Sequence[Call], readings: list[Reading], words: Split | None) -> Aligned:
     """What the readings say of every text that has all their sites."""
     wanted = {one.site for one in readings}
-    found: list[tuple[Pair, Call, int]] = [
+    texts: list[tuple[Pair, Call, int]] = [
         (pair_of(call, batch, words), call, batch)
         for call in calls
         if wanted <= set(call.sites) and call.text is not None
         for batch in range(len(call.text.ids))
     ]
-    return Aligned(readings, [pair for pair, *_ in found], [votes(call, pair, readings, n) for pair, call, n in found])
+    return Aligned(readings, [pair for pair, *_ in texts], [votes(call, pair, readings, n) for pair, call, n in texts])

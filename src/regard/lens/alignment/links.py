@@ -71,14 +71,14 @@ class Votes(NamedTuple):
 
 def crossing(call: Call) -> dict[str, tuple[int, ...]]:
     """The sites that look from the target at the source, each with the numbers of its heads."""
-    found = {site: call.map(site).heads for site in call.sites if call.sides(site) == ("text", "source")}
-    if not found:
+    sites = {site: call.map(site).heads for site in call.sites if call.sides(site) == ("text", "source")}
+    if not sites:
         raise InputError(
             "words are aligned by attention from one text to another, and there is none in this recording",
             found=f"sites {', '.join(call.sites[:8])}",
             do="record an encoder-decoder while it reads a source and a target",
         )
-    return found
+    return sites
 
 
 def all_readings(sites: Mapping[str, tuple[int, ...]]) -> list[Reading]:
@@ -140,16 +140,16 @@ def gathered(weights_HQK: Tensor, pair: Pair, row: Row) -> Tensor:
 
 def membership(text: Words, length: int, shift: int) -> Tensor:
     """(length, words): 1 where a row or column belongs to a word; `shift` moves a token to the row before it."""
-    found = torch.zeros(length, len(text.words))
-    for place, owner in enumerate(text.owners):
-        if owner >= 0 and 0 <= place + shift < length:
-            found[place + shift, owner] = 1
-    return found
+    matrix = torch.zeros(length, len(text.words))
+    for position, owner in enumerate(text.owners):
+        if owner >= 0 and 0 <= position + shift < length:
+            matrix[position + shift, owner] = 1
+    return matrix
 
 
 def votes(call: Call, pair: Pair, readings: Sequence[Reading], batch: int = 0) -> Votes:
     """What each reading says of one text of the batch; each site is made once, and let go."""
-    found: dict[Reading, tuple[Tensor, Tensor]] = {}
+    best_words: dict[Reading, tuple[Tensor, Tensor]] = {}
     total: dict[Row, Tensor] = {}
     for site in sites_for(call, readings):
         weights = call.tile(site, None, batch=batch)
@@ -158,14 +158,14 @@ def votes(call: Call, pair: Pair, readings: Sequence[Reading], batch: int = 0) -
             total[row] = total[row] + by_word.sum(0) if row in total else by_word.sum(0)
             here = [one for one in readings if (one.site, one.row) == (site, row)]
             means = mixtures(call.map(site).heads, here).to(by_word)
-            found |= dict(zip(here, zip(*best(torch.tensordot(means, by_word, 1)), strict=True), strict=True))
-    found |= {one: best(total[one.row]) for one in readings if one.site == EVERYWHERE}
-    return Votes(*(torch.stack([found[one][side] for one in readings]).short().cpu() for side in (0, 1)))
+            best_words |= dict(zip(here, zip(*best(torch.tensordot(means, by_word, 1)), strict=True), strict=True))
+    best_words |= {one: best(total[one.row]) for one in readings if one.site == EVERYWHERE}
+    return Votes(*(torch.stack([best_words[one][side] for one in readings]).short().cpu() for side in (0, 1)))
 
 
 def mixtures(heads: tuple[int, ...], readings: Sequence[Reading]) -> Tensor:
     """(readings, heads): how much of each head a reading takes."""
-    found = torch.zeros(len(readings), len(heads))
+    shares = torch.zeros(len(readings), len(heads))
     for number, one in enumerate(readings):
         for head in one.heads or heads:
             if head not in heads:
@@ -174,8 +174,8 @@ def mixtures(heads: tuple[int, ...], readings: Sequence[Reading]) -> Tensor:
                     found=f"heads {', '.join(map(str, heads))}",
                     do="choose among them; they count from 0",
                 )
-            found[number, heads.index(head)] = 1 / len(one.heads or heads)
-    return found
+            shares[number, heads.index(head)] = 1 / len(one.heads or heads)
+    return shares
 
 
 def sites_for(call: Call, readings: Sequence[Reading]) -> list[str]:

@@ -32,10 +32,11 @@ def stream(texts: Bitext, there: Reader, back: Reader | None = None, way: str = 
     size = AHEAD * there.translator.batch
     for first in range(0, len(texts.sources), size):
         some = texts.part(first, first + size)
-        found = there.links(some)
+        pair_links = there.links(some)
         if back is not None:
             others = back.links(some.swapped())
-            found = [
-                symmetrised(links, [(i, j) for j, i in other], way) for links, other in zip(found, others, strict=True)
+            pair_links = [
+                symmetrised(links, [(i, j) for j, i in other], way)
+                for links, other in zip(pair_links, others, strict=True)
             ]
-        yield from found
+        yield from pair_links

@@ -13,7 +13,7 @@ from regard.lens.effect import Effect, HeadEffect, scored, without
 
 Place = tuple[str, int]  # a site and a head
 Score = Callable[[Any], float]
-Told = Callable[[int, int], None]
+ProgressCallback = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Searched:
     best: list[Trial]
 
 
-def search(model: Any, how: Search, told: Told | None = None) -> Searched:
+def search(model: Any, how: Search, on_progress: ProgressCallback | None = None) -> Searched:
     """Of the best sets so far, each with one head more, those that lower the score most are gone on with."""
     baseline, sites = scored(model, how.score)
     heads = [(site, head) for site, size in sites.items() for head in range(size)]
@@ -63,14 +63,14 @@ def search(model: Any, how: Search, told: Told | None = None) -> Searched:
     done, total = 0, len(heads) * (1 + how.width * (how.most - 1))
     for _ in range(how.most):
         sets = dict.fromkeys(larger(trial.heads, head) for trial in front for head in heads if head not in trial.heads)
-        tried: list[Trial] = []
+        candidates: list[Trial] = []
         for chosen in sets:
-            tried.append(tried_out(model, how, chosen))
+            candidates.append(evaluate_set(model, how, chosen))
             done += 1
-            if told is not None:
-                told(min(done, total), total)
-        alone = alone or [HeadEffect(*one.heads[0], one.score, one.score - baseline) for one in tried]
-        spared = sorted((trial for trial in tried if trial.cost <= limit), key=lambda trial: trial.score)
+            if on_progress is not None:
+                on_progress(min(done, total), total)
+        alone = alone or [HeadEffect(*one.heads[0], one.score, one.score - baseline) for one in candidates]
+        spared = sorted((trial for trial in candidates if trial.cost <= limit), key=lambda trial: trial.score)
         if not spared:
             break
         front = spared[: how.width]
@@ -86,7 +86,7 @@ def larger(heads: tuple[Place, ...], head: Place) -> tuple[Place, ...]:
     return tuple(sorted((*heads, head)))
 
 
-def tried_out(model: Any, how: Search, heads: tuple[Place, ...]) -> Trial:
+def evaluate_set(model: Any, how: Search, heads: tuple[Place, ...]) -> Trial:
     with without(model, heads):
         return Trial(heads, how.score(model), how.cost(model))
 
@@ -96,5 +96,5 @@ def random_heads(heads: Sequence[Place], but: Sequence[Place], draws: int, seed:
     others = [head for head in heads if head not in but]
     if len(others) < len(but):
         raise InputError("there are not as many other heads", found=f"{len(others)}, of {len(heads)}")
-    chance = Random(seed)
-    return [tuple(sorted(chance.sample(others, len(but)))) for _ in range(draws)]
+    rng = Random(seed)
+    return [tuple(sorted(rng.sample(others, len(but)))) for _ in range(draws)]

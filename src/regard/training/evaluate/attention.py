@@ -72,7 +72,7 @@ def attention_of(
 ) -> Attention:
     """On sentences of the grammar; without a choice of where to read, it is made on its validation set."""
     tuning = read_bitext([VALIDATION])
-    elsewhere = align(translator, tuning, told=told)
+    elsewhere = align(translator, tuning, on_progress=told)
     choice = choose_by_gold(elsewhere, tuning.gold) if choice is None else choice
     some = sentences[:SENTENCES]
     texts = Bitext(

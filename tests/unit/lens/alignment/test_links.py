@@ -117,7 +117,7 @@ def test_many_pairs_are_each_as_alone(separate: bool) -> None:
     translator = transformer(tokenizer)
     translator.batch = 3
     steps: list[tuple[int, int]] = []
-    whole = align_pairs(translator, SOURCES, TARGETS, told=lambda done, total: steps.append((done, total)))
+    whole = align_pairs(translator, SOURCES, TARGETS, on_progress=lambda done, total: steps.append((done, total)))
     assert steps == [(3, 4), (4, 4)]
     assert [len(pair.source.words) for pair in whole.pairs] == [6, 3, 0, 2]
     for number, (source, target) in enumerate(zip(SOURCES, TARGETS, strict=True)):

@@ -11,7 +11,7 @@ import torch
 
 from regard.lens.alignment.choice import Choice
 from regard.lens.alignment.links import Reading
-from regard.lens.alignment.pairs import forced, ready
+from regard.lens.alignment.pairs import encode_pair, forced
 from regard.lens.alignment.stored_choice import write_choice
 from regard.models import RecurrentConfig, TransformerConfig, build
 from regard.tasks import Translator
@@ -48,7 +48,7 @@ def by_loops(task: Translator, row: str, site: str, head: int) -> float:
     more = 0
     for one in SENTENCES:
         (pronoun,) = one.pronouns
-        pair = ready(task, one.source, one.target, grammar.words)
+        pair = encode_pair(task, one.source, one.target, grammar.words)
         weights = forced(task, [pair], [site]).weights(site, head)
         words, word = (pair.pair.source, pronoun.source) if row == "it" else (pair.pair.target, pronoun.target)
         rows = [place - (row == "output") for place, owner in enumerate(words.owners) if owner == word]
