@@ -71,17 +71,19 @@ def align(
     tuning = read(dev, dev_gold, words, **alike) if dev else validation(texts)
     task, other = loaded(model, device, batch), None if reverse is None else loaded(reverse, device, batch)
     asked = fixed(site, head, row)
-    with Progress("choosing") as told:
-        kept = None if dev or other or any(part is not None for part in asked) else kept_choice(model, task)
-        ours, theirs = (kept, None) if kept else decided(task, other, tuning or texts.without_gold(), asked, told)
+    with Progress("choosing") as on_progress:
+        stored = None if dev or other or any(part is not None for part in asked) else kept_choice(model, task)
+        ours, theirs = (
+            (stored, None) if stored else decided(task, other, tuning or texts.without_gold(), asked, on_progress)
+        )
     say(ours, theirs)
     back = Reader(other, theirs.reading) if other and theirs and symmetrise else None
     links = written(stream(texts, Reader(task, ours.reading), back, symmetrise or "union"), texts, json)
     if save:
         keep(model, task, ours)
     if texts.gold:
-        with Progress("comparing") as told:
-            lines = compared(task, texts, tuning, ours, links if back else [], told)
+        with Progress("comparing") as on_progress:
+            lines = compared(task, texts, tuning, ours, links if back else [], on_progress)
         tell(lines, ours, texts, json)
 
 
@@ -138,8 +140,8 @@ def read(
         return read_bitext(source_of(files, columns, encoding), gold, words, limit, say_note)
     if columns is not None or encoding is not None:
         raise InputError("columns and encodings are those of a file, and there is none", do="name the file")
-    found = as_bitext("standard input", islice(tabbed(read_lines()), limit), words)
-    return found if gold is None else with_gold(found, gold)
+    bitext = as_bitext("standard input", islice(tabbed(read_lines()), limit), words)
+    return bitext if gold is None else with_gold(bitext, gold)
 
 
 def say_note(text: str) -> None:
@@ -170,12 +172,16 @@ def kept_choice(model: str, task: Translator) -> Choice | None:
 
 
 def decided(
-    task: Translator, other: Translator | None, texts: Bitext, asked: Fixed, told: Progress
+    task: Translator, other: Translator | None, texts: Bitext, asked: Fixed, on_progress: Progress
 ) -> tuple[Choice, Choice | None]:
     """Where each model is read."""
     from regard.lens.alignment.decision import decide, decide_both
 
-    return (decide(task, texts, asked, told), None) if other is None else decide_both(task, other, texts, asked, told)
+    return (
+        (decide(task, texts, asked, on_progress), None)
+        if other is None
+        else decide_both(task, other, texts, asked, on_progress)
+    )
 
 
 def say(ours: Choice, theirs: Choice | None) -> None:
@@ -185,19 +191,19 @@ def say(ours: Choice, theirs: Choice | None) -> None:
         typer.echo(f"regard: reads the reverse at {theirs.reading} ({theirs.how})", err=True)
 
 
-def written(found: Iterator[list[Link]], texts: Bitext, json: bool) -> list[list[Link]]:
+def written(link_lists: Iterator[list[Link]], texts: Bitext, json: bool) -> list[list[Link]]:
     """Print each line as it comes; kept where they are to be scored."""
     from regard.text.scores.alignment import pharaoh
 
-    kept: list[list[Link]] = []
+    scored: list[list[Link]] = []
     alone = not sys.stdout.isatty()  # else a bar would stand among the lines
-    with Progress("aligning") as told:
-        for number, links in enumerate(found):
+    with Progress("aligning") as on_progress:
+        for number, links in enumerate(link_lists):
             typer.echo((as_json(texts, number, links) if json else pharaoh(links)).encode())
-            kept += [links] if texts.gold else []
+            scored += [links] if texts.gold else []
             if alone:
-                told(number + 1, len(texts.sources))
-    return kept
+                on_progress(number + 1, len(texts.sources))
+    return scored
 
 
 def as_json(texts: Bitext, number: int, links: list[Link]) -> str:
@@ -219,7 +225,12 @@ def keep(model: str, task: Translator, choice: Choice) -> None:
 
 
 def compared(
-    task: Translator, texts: Bitext, tuning: Bitext | None, choice: Choice, joined: list[list[Link]], told: Progress
+    task: Translator,
+    texts: Bitext,
+    tuning: Bitext | None,
+    choice: Choice,
+    joined: list[list[Link]],
+    on_progress: Progress,
 ) -> list[Line]:
     """How far the links are from those made by hand, and what other readings would give."""
     from regard.lens.alignment.choice import error_rates
@@ -227,8 +238,8 @@ def compared(
     from regard.text.scores.alignment import alignment_score
 
     known = tuning.first(ENOUGH) if tuning is not None and tuning.gold else None
-    tuned = None if known is None else error_rates(align(task, known, on_progress=told), known.gold)
-    lines = compare(task, texts, choice, tuned, told)
+    tuned = None if known is None else error_rates(align(task, known, on_progress=on_progress), known.gold)
+    lines = compare(task, texts, choice, tuned, on_progress)
     both = [Line("both directions", choice.reading, alignment_score(joined, texts.gold))] if joined else []
     return [*both, *lines]
 

@@ -17,16 +17,16 @@ def info(
     """Say what a model is: family, sizes, parameters, tokenizer, and where it comes from; or what a recording holds."""
     import json as notation
 
-    found = described(model)
+    facts = described(model)
     if json:
-        write(notation.dumps(found, ensure_ascii=False, indent=2), "-")
+        write(notation.dumps(facts, ensure_ascii=False, indent=2), "-")
         return
     from rich.console import Console
     from rich.table import Table
 
-    card = found.pop("card", None)
+    card = facts.pop("card", None)
     table = Table(box=None, show_header=False, pad_edge=False)
-    for name, value in found.items():
+    for name, value in facts.items():
         table.add_row(name, size(value) if name in ("size", "weights") else as_words(value))
     Console().print(table, highlight=False, markup=False)
     if card:

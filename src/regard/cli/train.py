@@ -174,9 +174,9 @@ def rehearse(given: str | list[str], folder: Path, how: dict[str, Any], json: bo
     from regard.training import train as train_model
     from regard.training.report.events import Note
 
-    told: list[Event] = []
-    outcome = train_model(given, folder, dry_run=True, listener=told.append, **how)
-    notes = [event.text for event in told if isinstance(event, Note)]
+    events: list[Event] = []
+    outcome = train_model(given, folder, dry_run=True, listener=events.append, **how)
+    notes = [event.text for event in events if isinstance(event, Note)]
     if json:
         write(as_json(outcome, notes=notes), "-")
         return
