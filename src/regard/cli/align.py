@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from regard.lens.alignment.bitext import Bitext
-    from regard.lens.alignment.choice import Choice
-    from regard.lens.alignment.decision import Fixed, Line
+    from regard.lens.alignment.choice import ReadingChoice
+    from regard.lens.alignment.decision import Fixed, ScoredReading
     from regard.tasks import Translator
     from regard.text.scores.alignment import Link
 
@@ -58,7 +58,7 @@ def align(
     to look (layer, heads, and which row of a word) is chosen by the links of --dev, or so that --reverse agrees most,
     or as alignment.json says, or so that the map agrees with itself. Standard error tells which.
     """
-    from regard.lens.alignment.stream import Reader, stream
+    from regard.lens.alignment.stream import Aligner, stream
     from regard.text.grammar import is_grammar
 
     check_options(symmetrise, reverse, dev, dev_gold)
@@ -77,8 +77,8 @@ def align(
             (stored, None) if stored else decided(task, other, tuning or texts.without_gold(), asked, on_progress)
         )
     say(ours, theirs)
-    back = Reader(other, theirs.reading) if other and theirs and symmetrise else None
-    links = written(stream(texts, Reader(task, ours.reading), back, symmetrise or "union"), texts, json)
+    back = Aligner(other, theirs.reading) if other and theirs and symmetrise else None
+    links = written(stream(texts, Aligner(task, ours.reading), back, symmetrise or "union"), texts, json)
     if save:
         keep(model, task, ours)
     if texts.gold:
@@ -151,9 +151,9 @@ def say_note(text: str) -> None:
 def fixed(site: str | None, head: str | None, row: str | None) -> Fixed:
     """What is told of where to read."""
     from regard.lens.alignment.decision import Fixed
-    from regard.lens.alignment.links import Reading
+    from regard.lens.alignment.links import AttentionReading
 
-    return Fixed(site, None if head is None else Reading.parse(f"site:{head}:input").heads, row)
+    return Fixed(site, None if head is None else AttentionReading.parse(f"site:{head}:input").heads, row)
 
 
 def validation(texts: Bitext) -> Bitext | None:
@@ -164,7 +164,7 @@ def validation(texts: Bitext) -> Bitext | None:
     return read_bitext([VALIDATION]) if is_grammar(texts.name) and texts.gold else None
 
 
-def kept_choice(model: str, task: Translator) -> Choice | None:
+def kept_choice(model: str, task: Translator) -> ReadingChoice | None:
     from regard.interop.folders import locate
     from regard.lens.alignment.stored_choice import read_choice
 
@@ -173,7 +173,7 @@ def kept_choice(model: str, task: Translator) -> Choice | None:
 
 def decided(
     task: Translator, other: Translator | None, texts: Bitext, asked: Fixed, on_progress: Progress
-) -> tuple[Choice, Choice | None]:
+) -> tuple[ReadingChoice, ReadingChoice | None]:
     """Where each model is read."""
     from regard.lens.alignment.decision import decide, decide_both
 
@@ -184,7 +184,7 @@ def decided(
     )
 
 
-def say(ours: Choice, theirs: Choice | None) -> None:
+def say(ours: ReadingChoice, theirs: ReadingChoice | None) -> None:
     """Where alignments are read, and why there."""
     typer.echo(f"regard: reads {ours.reading} ({ours.how})", err=True)
     if theirs is not None:
@@ -216,7 +216,7 @@ def as_json(texts: Bitext, number: int, links: list[Link]) -> str:
     return escaped(json.dumps(whole, ensure_ascii=False))
 
 
-def keep(model: str, task: Translator, choice: Choice) -> None:
+def keep(model: str, task: Translator, choice: ReadingChoice) -> None:
     """Beside the model."""
     from regard.interop.folders import locate
     from regard.lens.alignment.stored_choice import write_choice
@@ -228,23 +228,23 @@ def compared(
     task: Translator,
     texts: Bitext,
     tuning: Bitext | None,
-    choice: Choice,
+    choice: ReadingChoice,
     joined: list[list[Link]],
     on_progress: Progress,
-) -> list[Line]:
+) -> list[ScoredReading]:
     """How far the links are from those made by hand, and what other readings would give."""
     from regard.lens.alignment.choice import error_rates
-    from regard.lens.alignment.decision import ENOUGH, Line, align, compare
+    from regard.lens.alignment.decision import ENOUGH, ScoredReading, align, compare
     from regard.text.scores.alignment import alignment_score
 
     known = tuning.first(ENOUGH) if tuning is not None and tuning.gold else None
     tuned = None if known is None else error_rates(align(task, known, on_progress=on_progress), known.gold)
     lines = compare(task, texts, choice, tuned, on_progress)
-    both = [Line("both directions", choice.reading, alignment_score(joined, texts.gold))] if joined else []
+    both = [ScoredReading("both directions", choice.reading, alignment_score(joined, texts.gold))] if joined else []
     return [*both, *lines]
 
 
-def tell(lines: list[Line], choice: Choice, texts: Bitext, json: bool) -> None:
+def tell(lines: list[ScoredReading], choice: ReadingChoice, texts: Bitext, json: bool) -> None:
     """The table on standard error; as JSON on standard output."""
     import json as notation
 

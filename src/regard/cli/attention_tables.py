@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
-    from regard.lens.alignment.decision import Line
+    from regard.lens.alignment.decision import ScoredReading
     from regard.training.evaluate.antecedents import Antecedents
     from regard.training.evaluate.attention import Attention
 
@@ -29,7 +29,7 @@ def attention_views(attention: Attention) -> list[RenderableType]:
     return views
 
 
-def alignment_view(lines: list[Line], sentences: int) -> Table:
+def alignment_view(lines: list[ScoredReading], sentences: int) -> Table:
     """How good the chosen reading is, and others."""
     grid = plain_table(
         f"alignments, {sentences:,} pairs", "read at", "error rate", "sure only", "precision", "recall", texts=2

@@ -9,9 +9,9 @@ import torch
 from torch import nn
 
 from regard.errors import InputError
-from regard.lens.alignment.choice import Aligned
-from regard.lens.alignment.links import EVERYWHERE, Pair, Reading, Votes, all_readings, votes
-from regard.lens.alignment.word_spans import Split, Words, decoded, words_of
+from regard.lens.alignment.choice import PairVotes
+from regard.lens.alignment.links import EVERYWHERE, AttentionReading, Pair, Votes, all_readings, votes
+from regard.lens.alignment.word_spans import Split, WordTokens, decoded, words_of
 from regard.lens.recording.forward import CROSS, Call
 from regard.lens.recording.tokens import side_of
 from regard.lens.watch import watch
@@ -36,11 +36,11 @@ def align_pairs(
     translator: Translator,
     sources: Sequence[TextOrWords],
     targets: Sequence[TextOrWords],
-    readings: Sequence[Reading] | None = None,
+    readings: Sequence[AttentionReading] | None = None,
     *,
     words: Split | None = None,
     on_progress: ProgressCallback | None = None,
-) -> Aligned:
+) -> PairVotes:
     """What each reading (all there are, by default) says of each pair.
 
     A text is split into words at white space, or as `words` says; words already split may be given in its place.
@@ -59,7 +59,7 @@ def align_pairs(
         votes_of |= dict(zip(numbers, batch_votes, strict=True))
         if on_progress is not None:
             on_progress(len(votes_of), len(rows))
-    return Aligned(asked, [row.pair for row in rows], [votes_of[number] for number in range(len(rows))])
+    return PairVotes(asked, [row.pair for row in rows], [votes_of[number] for number in range(len(rows))])
 
 
 def encode_pair(translator: Translator, source: TextOrWords, target: TextOrWords, words: Split | None) -> EncodedPair:
@@ -74,7 +74,7 @@ def encode_pair(translator: Translator, source: TextOrWords, target: TextOrWords
 
 def tokens(
     translator: Translator, text: TextOrWords, side: Literal["source", "target"], words: Split | None
-) -> tuple[list[int], Words]:
+) -> tuple[list[int], WordTokens]:
     """The ids of a text, and which word each belongs to."""
     whole = text if isinstance(text, str) else " ".join(text)
     given = words if isinstance(text, str) else text
@@ -106,7 +106,7 @@ def fits(translator: Translator, source: str, target: str) -> bool:
     return max(len(row.source), len(row.target)) <= translator.learned
 
 
-def read_batch(translator: Translator, rows: list[EncodedPair], readings: list[Reading]) -> list[Votes]:
+def read_batch(translator: Translator, rows: list[EncodedPair], readings: list[AttentionReading]) -> list[Votes]:
     """What the readings say of some pairs that are read side by side."""
     wanted = {one.site for one in readings}
     sites = cross_sites(translator.model) if EVERYWHERE in wanted else wanted

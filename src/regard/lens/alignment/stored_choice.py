@@ -10,14 +10,14 @@ from typing import Any
 from torch import nn
 
 from regard.errors import FileError
-from regard.lens.alignment.choice import Choice
-from regard.lens.alignment.links import Reading
+from regard.lens.alignment.choice import ReadingChoice
+from regard.lens.alignment.links import AttentionReading
 from regard.models.checkpoint import replace_file
 
 NAME = "alignment.json"
 
 
-def write_choice(folder: Path, model: nn.Module, choice: Choice) -> Path:
+def write_choice(folder: Path, model: nn.Module, choice: ReadingChoice) -> Path:
     """Keep a choice, with how it was made and for which weights."""
     reading, path = choice.reading, folder / NAME
     fields: dict[str, Any] = {"site": reading.site, "heads": list(reading.heads), "row": reading.row}
@@ -32,13 +32,13 @@ def write_choice(folder: Path, model: nn.Module, choice: Choice) -> Path:
     return path
 
 
-def read_choice(folder: Path, model: nn.Module) -> Choice | None:
+def read_choice(folder: Path, model: nn.Module) -> ReadingChoice | None:
     """The choice that was kept; none if there is none, or if it was made for other weights than these."""
     path = folder / NAME
     try:
         fields = json.loads(path.read_text(encoding="utf-8"))
-        choice = Choice(
-            Reading.parse(f"{fields['site']}:{'+'.join(map(str, fields['heads'])) or 'mean'}:{fields['row']}"),
+        choice = ReadingChoice(
+            AttentionReading.parse(f"{fields['site']}:{'+'.join(map(str, fields['heads'])) or 'mean'}:{fields['row']}"),
             f"kept in {NAME}: {fields['chosen_by']}",
         )
     except FileNotFoundError:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from regard.lens.alignment.bitext import Bitext
 from regard.lens.alignment.decision import align
-from regard.lens.alignment.links import Reading
+from regard.lens.alignment.links import AttentionReading
 from regard.lens.alignment.symmetrise import symmetrised
 from regard.tasks import Translator
 from regard.text.scores.alignment import Link
@@ -16,18 +16,18 @@ AHEAD = 16  # batches aligned together: enough to put texts of like length side 
 
 
 @dataclass(frozen=True)
-class Reader:
+class Aligner:
     """A translator, and where its alignment is read."""
 
     translator: Translator
-    reading: Reading
+    reading: AttentionReading
 
     def links(self, texts: Bitext) -> list[list[Link]]:
         """(source word, target word) of each pair."""
         return align(self.translator, texts, [self.reading]).links(self.reading)
 
 
-def stream(texts: Bitext, there: Reader, back: Reader | None = None, way: str = "grow-diag") -> Iterator[list[Link]]:
+def stream(texts: Bitext, there: Aligner, back: Aligner | None = None, way: str = "grow-diag") -> Iterator[list[Link]]:
     """The links of each pair, in order; with a model of the other direction, those of both joined."""
     size = AHEAD * there.translator.batch
     for first in range(0, len(texts.sources), size):

@@ -6,8 +6,8 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import NamedTuple, Unpack
 
-from regard.lens.alignment.choice import Choice, choose_by_itself
-from regard.lens.alignment.links import Reading, candidates
+from regard.lens.alignment.choice import ReadingChoice, choose_by_itself
+from regard.lens.alignment.links import AttentionReading, candidates
 from regard.lens.alignment.pairs import align_pairs, cross_sites, fits
 from regard.lens.alignment.word_spans import Split, spans_of
 from regard.tasks import Translator
@@ -18,7 +18,7 @@ from regard.text.scores.alignment import Link
 Pairs = list[tuple[str, str]]
 
 
-class Spoken(NamedTuple):
+class AlignedTranslation(NamedTuple):
     """The best translations of a text, and the links of each: (source word, target word)."""
 
     best: list[Translation]
@@ -28,10 +28,10 @@ class Spoken(NamedTuple):
 def search_aligned(
     translator: Translator,
     texts: Sequence[str],
-    choice: Choice | None = None,
+    choice: ReadingChoice | None = None,
     words: Split = str.split,
     **options: Unpack[SearchOptions],
-) -> tuple[Choice | None, list[Spoken]]:
+) -> tuple[ReadingChoice | None, list[AlignedTranslation]]:
     """As `Translator.search`, with alignments: each translation is read again, beside its source.
 
     Without a choice of where to read, it is made by how well each map agrees with itself on these texts. What was
@@ -64,14 +64,16 @@ def in_pieces(translator: Translator, text: str) -> list[str]:
     return [text] if len(row) <= longest else split(text, translator.tokenizer, longest)
 
 
-def chosen(translator: Translator, pairs: Pairs, words: Split) -> Choice | None:
+def chosen(translator: Translator, pairs: Pairs, words: Split) -> ReadingChoice | None:
     """By itself; nothing can be chosen by nothing."""
     readings = candidates(cross_sites(translator.model))
     sides = [pair for pair in pairs if pair[0].strip() and pair[1].strip()]
     return choose_by_itself(align_pairs(translator, *apart(sides), readings, words=words)) if sides else None
 
 
-def read(translator: Translator, pairs: Pairs, words: Split, reading: Reading) -> dict[tuple[str, str], list[Link]]:
+def read(
+    translator: Translator, pairs: Pairs, words: Split, reading: AttentionReading
+) -> dict[tuple[str, str], list[Link]]:
     links = align_pairs(translator, *apart(pairs), [reading], words=words).links(reading)
     return dict(zip(pairs, links, strict=True))
 
@@ -87,7 +89,7 @@ def put_together(
     bests: list[list[Translation]],
     links: dict[tuple[str, str], list[Link]],
     words: Split,
-) -> Spoken:
+) -> AlignedTranslation:
     """The links of the pieces as links of the whole: for each rank those of the pieces of that rank."""
     sources = numbers(text, pieces, words) if len(pieces) > 1 else []
     ranked_links: list[list[Link]] = []
@@ -99,7 +101,7 @@ def put_together(
                 mine.add((sources[place][i] if sources else i, before + j))
             before += len(words(output))
         ranked_links.append(sorted(mine))
-    return Spoken(best, ranked_links)
+    return AlignedTranslation(best, ranked_links)
 
 
 def numbers(text: str, pieces: list[str], words: Split) -> list[list[int]]:

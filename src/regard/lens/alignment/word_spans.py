@@ -19,21 +19,21 @@ NAMED = re.compile(r"<[^<>\s]*>|\[[A-Z]+\]")  # how special tokens are written w
 
 
 @dataclass(frozen=True)
-class Words:
+class WordTokens:
     """The words of a text, and for each token the number of its word; -1 for a token of none."""
 
     words: tuple[str, ...]
     owners: tuple[int, ...]
 
-    def after(self, before: int) -> Words:
+    def after(self, before: int) -> WordTokens:
         """The same with so many tokens before the first: a decoder's start."""
         return replace(self, owners=(-1,) * before + self.owners)
 
 
-def words_of(spans: Spans, text: str, words: Split | Sequence[str] | None = None) -> Words:
+def words_of(spans: Spans, text: str, words: Split | Sequence[str] | None = None) -> WordTokens:
     """Words are split at white space, or as a function says, or are given."""
     given = text.split() if words is None else tuple(words(text)) if callable(words) else tuple(words)
-    return Words(tuple(given), tuple(owners(spans, spans_of(text, given))))
+    return WordTokens(tuple(given), tuple(owners(spans, spans_of(text, given))))
 
 
 def spans_of(text: str, words: Sequence[str]) -> list[Span]:

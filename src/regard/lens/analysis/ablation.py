@@ -11,22 +11,22 @@ from typing import Any
 from regard.errors import InputError
 from regard.lens.effect import Effect, HeadEffect, scored, without
 
-Place = tuple[str, int]  # a site and a head
+SiteHead = tuple[str, int]  # a site and a head
 Score = Callable[[Any], float]
 ProgressCallback = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
-class Trial:
+class HeadSetTrial:
     """Some heads silenced: what became of the score that should fall, and of what should be spared."""
 
-    heads: tuple[Place, ...]
+    heads: tuple[SiteHead, ...]
     score: float
     cost: float
 
 
 @dataclass(frozen=True)
-class Search:
+class HeadSearch:
     """What to lower, what it may cost at most, and how widely to look.
 
     score  falls as the thing that is looked for breaks
@@ -45,25 +45,25 @@ class Search:
 
 
 @dataclass(frozen=True)
-class Searched:
+class HeadSearchResult:
     """What each head's silence did alone, and the best set of each size that was found."""
 
     alone: Effect
-    best: list[Trial]
+    best: list[HeadSetTrial]
 
 
-def search(model: Any, how: Search, on_progress: ProgressCallback | None = None) -> Searched:
+def search(model: Any, how: HeadSearch, on_progress: ProgressCallback | None = None) -> HeadSearchResult:
     """Of the best sets so far, each with one head more, those that lower the score most are gone on with."""
     baseline, sites = scored(model, how.score)
     heads = [(site, head) for site, size in sites.items() for head in range(size)]
     limit = how.cost(model) + how.allow
     alone: list[HeadEffect] = []
-    front: list[Trial] = [Trial((), 0.0, 0.0)]
-    best: list[Trial] = []
+    front: list[HeadSetTrial] = [HeadSetTrial((), 0.0, 0.0)]
+    best: list[HeadSetTrial] = []
     done, total = 0, len(heads) * (1 + how.width * (how.most - 1))
     for _ in range(how.most):
         sets = dict.fromkeys(larger(trial.heads, head) for trial in front for head in heads if head not in trial.heads)
-        candidates: list[Trial] = []
+        candidates: list[HeadSetTrial] = []
         for chosen in sets:
             candidates.append(evaluate_set(model, how, chosen))
             done += 1
@@ -79,19 +79,21 @@ def search(model: Any, how: Search, on_progress: ProgressCallback | None = None)
             break
     if not best:
         raise InputError("no head can be silenced at so small a cost", found=f"{len(heads)} heads", do="allow more")
-    return Searched(Effect(baseline, alone), best)
+    return HeadSearchResult(Effect(baseline, alone), best)
 
 
-def larger(heads: tuple[Place, ...], head: Place) -> tuple[Place, ...]:
+def larger(heads: tuple[SiteHead, ...], head: SiteHead) -> tuple[SiteHead, ...]:
     return tuple(sorted((*heads, head)))
 
 
-def evaluate_set(model: Any, how: Search, heads: tuple[Place, ...]) -> Trial:
+def evaluate_set(model: Any, how: HeadSearch, heads: tuple[SiteHead, ...]) -> HeadSetTrial:
     with without(model, heads):
-        return Trial(heads, how.score(model), how.cost(model))
+        return HeadSetTrial(heads, how.score(model), how.cost(model))
 
 
-def random_heads(heads: Sequence[Place], but: Sequence[Place], draws: int, seed: int = 0) -> list[tuple[Place, ...]]:
+def random_heads(
+    heads: Sequence[SiteHead], but: Sequence[SiteHead], draws: int, seed: int = 0
+) -> list[tuple[SiteHead, ...]]:
     """As many other heads as `but` has, drawn at random, some times."""
     others = [head for head in heads if head not in but]
     if len(others) < len(but):

@@ -59,7 +59,7 @@ class Reader(Protocol):
 
 
 @dataclass(frozen=True)
-class Ours:
+class TaskReader:
     """A task's model."""
 
     task: Task

@@ -11,7 +11,7 @@ from regard.errors import FileError, InputError
 from regard.interop.auto_loading import installed, load_auto
 from regard.interop.folders import where
 from regard.interop.huggingface import READERS
-from regard.lens.analysis.readers import Ours, Reader, Rows
+from regard.lens.analysis.readers import Reader, Rows, TaskReader
 from regard.lens.recording_api import Recording
 from regard.lens.watch import watch
 from regard.models.checkpoint import read_settings
@@ -33,10 +33,10 @@ def open_subject(name: str | Path, device: str = "auto") -> Subject:
     settings = read_settings(folder)
     kind = next(iter(settings.get("architectures") or ()), "")
     if settings.get("format") == "regard":
-        return Subject(str(name), Ours(load(folder, device), "regard"), notes)
+        return Subject(str(name), TaskReader(load(folder, device), "regard"), notes)
     if kind in READERS:
         try:
-            ours = Ours(load(folder, device), f"Hugging Face ({kind}), as a model of ours")
+            ours = TaskReader(load(folder, device), f"Hugging Face ({kind}), as a model of ours")
             return Subject(str(name), ours, notes)
         except (InputError, FileError):  # a variant that ours do not equal, or a tokenizer only transformers reads
             if not installed():

@@ -14,7 +14,7 @@ CHARACTERS = 4096  # of them together, unless one alone has more
 
 
 @dataclass(frozen=True)
-class Line:
+class SurveyText:
     """One text, and what the decoder shall read where that is given; `number` counts from 1."""
 
     number: int
@@ -31,7 +31,9 @@ class Survey:
     too_long: list[int] = field(default_factory=list)
 
 
-def survey(subject: Subject, lines: Sequence[Line], on_progress: Callable[[int, int], None] | None = None) -> Survey:
+def survey(
+    subject: Subject, lines: Sequence[SurveyText], on_progress: Callable[[int, int], None] | None = None
+) -> Survey:
     """The table of heads over all lines, in the memory that the longest few need; `on_progress` hears (done, total)."""
     tally, result, done = Tally(), Survey(Heads([])), 0
     for some in batches(lines):
@@ -53,7 +55,7 @@ def survey(subject: Subject, lines: Sequence[Line], on_progress: Callable[[int, 
     return result
 
 
-def readable(subject: Subject, some: Sequence[Line], result: Survey) -> list[Line]:
+def readable(subject: Subject, some: Sequence[SurveyText], result: Survey) -> list[SurveyText]:
     """Those that are not too long for the model; the others are noted."""
     fitting = []
     for line in some:
@@ -65,9 +67,9 @@ def readable(subject: Subject, some: Sequence[Line], result: Survey) -> list[Lin
     return fitting
 
 
-def batches(lines: Sequence[Line]) -> Iterator[list[Line]]:
+def batches(lines: Sequence[SurveyText]) -> Iterator[list[SurveyText]]:
     """Some lines at a time, with targets or without."""
-    some: list[Line] = []
+    some: list[SurveyText] = []
     for line in lines:
         longest = max((len(one.text) for one in [*some, line]), default=0)
         kinds = {one.target is None for one in [*some, line]}
@@ -79,11 +81,11 @@ def batches(lines: Sequence[Line]) -> Iterator[list[Line]]:
         yield some
 
 
-def read_lines(lines: Iterator[str], *, pair: bool) -> list[Line]:
+def read_lines(lines: Iterator[str], *, pair: bool) -> list[SurveyText]:
     """Texts one a line; for an encoder-decoder a tab may stand between source and target. Empty lines are left out."""
     rows = []
     for number, line in enumerate(lines, 1):
         text, _, target = line.partition("\t") if pair else (line, "", "")
         if text.strip():
-            rows.append(Line(number, text, target.strip() or None))
+            rows.append(SurveyText(number, text, target.strip() or None))
     return rows

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from regard.errors import InputError, UnknownNameError
 from regard.lens.alignment.choice import (
-    Aligned,
+    PairVotes,
     choose_by_gold,
     choose_by_itself,
     choose_by_reverse,
@@ -21,8 +21,8 @@ from regard.lens.alignment.choice import (
 )
 from regard.lens.alignment.links import (
     ROWS,
+    AttentionReading,
     Pair,
-    Reading,
     Votes,
     all_readings,
     crossing,
@@ -33,7 +33,7 @@ from regard.lens.alignment.links import (
 )
 from regard.lens.alignment.pairs import align_pairs
 from regard.lens.alignment.symmetrise import WAYS, symmetrised
-from regard.lens.alignment.word_spans import Words
+from regard.lens.alignment.word_spans import WordTokens
 from regard.lens.recording_api import Recording
 from regard.lens.watch import watch
 from regard.models import RecurrentConfig, TransformerConfig, build
@@ -127,7 +127,7 @@ def test_many_pairs_are_each_as_alone(separate: bool) -> None:
         if source:
             seen = recorded(translator, source, target)
             found = seen.align("decoder.1.cross", (0, 2), "input")
-            assert found.links == whole.links(Reading("decoder.1.cross", (0, 2), "input"))[number]
+            assert found.links == whole.links(AttentionReading("decoder.1.cross", (0, 2), "input"))[number]
             assert (found.source, found.target) == (whole.pairs[number].source.words, whole.pairs[number].target.words)
     assert whole.links(whole.readings[0])[2] == []  # nothing to look at
 
@@ -139,14 +139,14 @@ def test_only_the_sites_that_are_read_are_watched(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(
         module, "watch", lambda *args, **kwargs: (kept.append(kwargs["sites"]), watch(*args, **kwargs))[1]
     )
-    align_pairs(transformer(), SOURCES[:1], TARGETS[:1], [Reading(CROSS[1], (0,), "output")])
+    align_pairs(transformer(), SOURCES[:1], TARGETS[:1], [AttentionReading(CROSS[1], (0,), "output")])
     align_pairs(transformer(), SOURCES[:1], TARGETS[:1])
     assert kept == [[CROSS[1]], CROSS]
 
 
 def test_words_already_split_and_other_words() -> None:
     translator = transformer()
-    reading = Reading(CROSS[0], (1,), "output")
+    reading = AttentionReading(CROSS[0], (1,), "output")
     given = align_pairs(translator, [["It", "was", "tired", "."]], [["Il", "était", "fatigué", "."]], [reading])
     assert given.pairs[0].source.words == ("It", "was", "tired", ".")
     split = align_pairs(
@@ -180,10 +180,14 @@ def test_too_long_for_learned_positions() -> None:
 
 # Choosing
 
-READINGS = [Reading("one", (0,), "input"), Reading("one", (1,), "output"), Reading("all", (), "output")]
+READINGS = [
+    AttentionReading("one", (0,), "input"),
+    AttentionReading("one", (1,), "output"),
+    AttentionReading("all", (), "output"),
+]
 
 
-def made(*maps: list[list[int]], back: list[list[int]] | None = None) -> Aligned:
+def made(*maps: list[list[int]], back: list[list[int]] | None = None) -> PairVotes:
     """Readings that point as given; `back` is what source words point at, by default as exactly as can be."""
     found = []
     for sources in maps:
@@ -191,8 +195,8 @@ def made(*maps: list[list[int]], back: list[list[int]] | None = None) -> Aligned
         size = int(rows.max()) + 1
         targets = [[row.index(i) if i in row else -1 for i in range(size)] for row in sources]
         found.append(Votes(rows, torch.tensor(targets if back is None else back)))
-    words = [Pair(Words((), ()), Words((), ())) for _ in maps]
-    return Aligned(READINGS[: len(maps[0])], words, found)
+    words = [Pair(WordTokens((), ()), WordTokens((), ())) for _ in maps]
+    return PairVotes(READINGS[: len(maps[0])], words, found)
 
 
 def test_choice_by_gold_never_takes_the_mean_of_all() -> None:
@@ -211,7 +215,7 @@ def test_choice_by_itself() -> None:
     assert (choice.reading, choice.score) == (READINGS[1], 1.0)
     assert "agreement of the map with itself on 2 pairs: 100.0 %" in choice.how
     with pytest.raises(InputError, match="nothing to choose"):
-        choose_by_itself(Aligned([], [], []))
+        choose_by_itself(PairVotes([], [], []))
 
 
 def test_choice_by_the_other_direction() -> None:
@@ -233,13 +237,13 @@ def test_f1_of_both_directions_by_hand() -> None:
     "text", ["decoder.1.cross:2:input", "a.b:c:mean:output", "decoder.1.cross:0+3:output", "all:mean:input"]
 )
 def test_readings_are_written_and_read(text: str) -> None:
-    assert str(Reading.parse(text)) == text
+    assert str(AttentionReading.parse(text)) == text
 
 
 @pytest.mark.parametrize("text", ["", "2:input", "site:2:both", "site:two:input", "site:2+:input", "site::input"])
 def test_what_is_no_reading(text: str) -> None:
     with pytest.raises(InputError, match="no place to read an alignment"):
-        Reading.parse(text)
+        AttentionReading.parse(text)
 
 
 # Two directions

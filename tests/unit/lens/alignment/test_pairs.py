@@ -11,11 +11,11 @@ import torch
 
 from regard.errors import FileError, InputError, UnknownNameError
 from regard.lens.alignment.bitext import Bitext, as_bitext, read_bitext, tabbed
-from regard.lens.alignment.choice import Choice, error_rates
+from regard.lens.alignment.choice import ReadingChoice, error_rates
 from regard.lens.alignment.decision import Fixed, align, compare, decide, decide_both
-from regard.lens.alignment.links import Reading
+from regard.lens.alignment.links import AttentionReading
 from regard.lens.alignment.stored_choice import NAME, read_choice, write_choice
-from regard.lens.alignment.stream import Reader, stream
+from regard.lens.alignment.stream import Aligner, stream
 from regard.lens.alignment.symmetrise import symmetrised
 from regard.lens.alignment.translation import numbers, search_aligned
 from regard.models import TransformerConfig, build
@@ -94,7 +94,7 @@ def test_grammar_sets_bring_their_links() -> None:
 
 def test_deciding_by_gold_finds_whose_links_they_are() -> None:
     task, texts = translator(), bitext()
-    truth = Reading("decoder.0.cross", (1,), "input")
+    truth = AttentionReading("decoder.0.cross", (1,), "input")
     links = align(task, texts, [truth]).links(truth)
     known = Bitext("known", texts.sources, texts.targets, gold=[Gold(frozenset(one), frozenset(one)) for one in links])
     choice = decide(task, known)
@@ -102,8 +102,8 @@ def test_deciding_by_gold_finds_whose_links_they_are() -> None:
     assert choice.rate is not None
     assert choice.rate.sentences == 6
     assert decide(task, known, Fixed(row="output")).reading.row == "output"
-    assert decide(task, known, Fixed("decoder.1.cross", (), "input")) == Choice(
-        Reading("decoder.1.cross", (), "input"), "as asked"
+    assert decide(task, known, Fixed("decoder.1.cross", (), "input")) == ReadingChoice(
+        AttentionReading("decoder.1.cross", (), "input"), "as asked"
     )
     lines = compare(task, known, choice)
     assert [one.name for one in lines] == [
@@ -127,8 +127,8 @@ def test_deciding_with_both_directions() -> None:
 def test_streams_are_in_order_and_join_directions() -> None:
     ours, theirs, texts = translator(), translator(1), bitext(12)
     ours.batch = theirs.batch = 1
-    there = Reader(ours, Reading("decoder.0.cross", (1,), "output"))
-    back = Reader(theirs, Reading("decoder.1.cross", (0, 1), "input"))
+    there = Aligner(ours, AttentionReading("decoder.0.cross", (1,), "output"))
+    back = Aligner(theirs, AttentionReading("decoder.1.cross", (0, 1), "input"))
     links, others = there.links(texts), back.links(texts.swapped())
     assert list(stream(texts, there)) == links
     joined = [symmetrised(one, [(i, j) for j, i in two]) for one, two in zip(links, others, strict=True)]
@@ -137,7 +137,7 @@ def test_streams_are_in_order_and_join_directions() -> None:
 
 def test_a_choice_is_kept_with_its_weights(tmp_path: Path) -> None:
     task = translator()
-    choice = Choice(Reading("decoder.1.cross", (0, 1), "output"), "by hand")
+    choice = ReadingChoice(AttentionReading("decoder.1.cross", (0, 1), "output"), "by hand")
     assert read_choice(tmp_path, task.model) is None
     assert write_choice(tmp_path, task.model, choice) == tmp_path / NAME
     kept = read_choice(tmp_path, task.model)
@@ -174,7 +174,7 @@ def test_what_is_translated_in_pieces_is_aligned_in_pieces() -> None:
     task = translator()
     task.longest_source = 40
     first, second = SENTENCES[0].source, SENTENCES[1].source
-    reading = Choice(Reading("decoder.1.cross", (), "output"), "as asked")
+    reading = ReadingChoice(AttentionReading("decoder.1.cross", (), "output"), "as asked")
     _, (one, two) = search_aligned(task, [first, second], reading, max_length=9)
     _, (both,) = search_aligned(task, [f"{first} {second}"], reading, max_length=9)
     assert both.best == task.search([f"{first} {second}"], max_length=9)[0]
@@ -191,6 +191,6 @@ def test_word_numbers_of_pieces() -> None:
 def test_a_translation_too_long_to_be_read_again_has_no_links() -> None:
     task = translator(positions="learned", max_length=14)
     source = "A cat"
-    choice = Choice(Reading("decoder.1.cross", (), "output"), "as asked")
+    choice = ReadingChoice(AttentionReading("decoder.1.cross", (), "output"), "as asked")
     _, (found,) = search_aligned(task, [source], choice, max_length=14, beams=1)
     assert found.links == [[]] or len(TOKENIZER.encode([found.best[0].text])[0]) <= 14

@@ -17,7 +17,7 @@ from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
 
 from regard.errors import InputError
 from regard.interop.tokenizers import MarianTokenizer
-from regard.lens.alignment.word_spans import Words, decoded, joined, spans_of, words_of, written
+from regard.lens.alignment.word_spans import WordTokens, decoded, joined, spans_of, words_of, written
 from regard.lens.recording.tokens import Text
 from regard.text import grammar
 from regard.text.bpe import train_tokenizer
@@ -56,7 +56,7 @@ def wordpieces() -> Tokenizer:
     return Tokenizer(engine)
 
 
-def tokens_of(words: Words) -> dict[str, int]:
+def tokens_of(words: WordTokens) -> dict[str, int]:
     """How many tokens each word has."""
     return {word: words.owners.count(number) for number, word in enumerate(words.words)}
 
@@ -136,10 +136,10 @@ def test_hugging_face_tokenizers() -> None:
 
 def test_strings_alone() -> None:
     """What a file keeps: strings that bring their spaces, or none that does; special ones are known by their names."""
-    assert words_of(*reversed(joined(["<s>", "the", " an", "imal", "</s>"]))) == Words(
+    assert words_of(*reversed(joined(["<s>", "the", " an", "imal", "</s>"]))) == WordTokens(
         ("the", "animal"), (-1, 0, 1, 1, -1)
     )
-    assert words_of(*reversed(joined(["17", "4", "</s>"]))) == Words(("17", "4"), (0, 1, -1))
+    assert words_of(*reversed(joined(["17", "4", "</s>"]))) == WordTokens(("17", "4"), (0, 1, -1))
     assert written(Text([[5, 6, 0]], pad=0), 0) == ("5 6 0", [(0, 1), (2, 3), None])
 
 
