@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from regard.attention.masks import Sight, Window
-from regard.attention.scores import Rule, Scores
+from regard.attention.scores import ScoreRule, Scores
 from regard.errors import InputError, KindError, ShapeError, UnknownNameError
 
 FLOATS = (torch.float64, torch.float32, torch.float16, torch.bfloat16)
@@ -52,7 +52,7 @@ def read_scores(query: Tensor, key: Tensor, options: ScoreOptions) -> Scores:
         check_mask("bias", bias, query, key, additive=True)
         terms.append(group_term(bias, query, key))
     sight = read_sight(query, key, options, shown)
-    rule = Rule(read_scale(options.get("scale"), query), read_softcap(options.get("softcap")), sight)
+    rule = ScoreRule(read_scale(options.get("scale"), query), read_softcap(options.get("softcap")), sight)
     return Scores(rule, group_heads(query, key), key, tuple(terms), read_sinks(options.get("sinks"), query, key))
 
 

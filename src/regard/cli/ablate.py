@@ -9,7 +9,7 @@ import typer
 
 from regard.cli.evaluate import LABELS, shown, table
 from regard.cli.verb import show, write
-from regard.cli.waiting import Progress
+from regard.cli.waiting import ProgressBar
 from regard.errors import InputError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def ablate(
         raise InputError("there is no map of all heads to write", do="leave out --silence")
     given = read_data(data or [FOUND_ON], limit=limit)
     task = load_any(model, device)
-    with Progress("silencing heads") as on_progress:
+    with ProgressBar("silencing heads") as on_progress:
         if silence:
             result = together(task, given, score, silence)
         elif score == PRONOUNS or (score is None and given.grammar is not None):
@@ -87,7 +87,7 @@ class AblationResult(NamedTuple):
 
 
 def pronouns(
-    task: Task, near: EvaluationData, far: EvaluationData, asked: tuple[int, float, int, int], on_progress: Progress
+    task: Task, near: EvaluationData, far: EvaluationData, asked: tuple[int, float, int, int], on_progress: ProgressBar
 ) -> AblationResult:
     """The search for the heads that let a translator say il or elle, where it is known what it should say."""
     from regard.tasks import Translator
@@ -103,7 +103,7 @@ def pronouns(
     return AblationResult(pronouns_view(ablation, near.name, far.name), ablation.to_dict(), ablation.alone)
 
 
-def one_by_one(task: Task, given: EvaluationData, score: str | None, on_progress: Progress) -> AblationResult:
+def one_by_one(task: Task, given: EvaluationData, score: str | None, on_progress: ProgressBar) -> AblationResult:
     """What each head's silence does to a score of `evaluate`."""
     from dataclasses import asdict
 

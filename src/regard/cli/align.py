@@ -10,7 +10,7 @@ import typer
 from regard.cli.attention_tables import alignment_view
 from regard.cli.lines import read_lines
 from regard.cli.texts import COLUMNS, ENCODING, source_of
-from regard.cli.waiting import Progress
+from regard.cli.waiting import ProgressBar
 from regard.errors import InputError
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def align(
     tuning = read(dev, dev_gold, words, **alike) if dev else validation(texts)
     task, other = loaded(model, device, batch), None if reverse is None else loaded(reverse, device, batch)
     asked = fixed(site, head, row)
-    with Progress("choosing") as on_progress:
+    with ProgressBar("choosing") as on_progress:
         stored = None if dev or other or any(part is not None for part in asked) else kept_choice(model, task)
         ours, theirs = (
             (stored, None) if stored else decided(task, other, tuning or texts.without_gold(), asked, on_progress)
@@ -82,7 +82,7 @@ def align(
     if save:
         keep(model, task, ours)
     if texts.gold:
-        with Progress("comparing") as on_progress:
+        with ProgressBar("comparing") as on_progress:
             lines = compared(task, texts, tuning, ours, links if back else [], on_progress)
         tell(lines, ours, texts, json)
 
@@ -172,7 +172,7 @@ def kept_choice(model: str, task: Translator) -> ReadingChoice | None:
 
 
 def decided(
-    task: Translator, other: Translator | None, texts: Bitext, asked: Fixed, on_progress: Progress
+    task: Translator, other: Translator | None, texts: Bitext, asked: Fixed, on_progress: ProgressBar
 ) -> tuple[ReadingChoice, ReadingChoice | None]:
     """Where each model is read."""
     from regard.lens.alignment.decision import decide, decide_both
@@ -197,7 +197,7 @@ def written(link_lists: Iterator[list[Link]], texts: Bitext, json: bool) -> list
 
     scored: list[list[Link]] = []
     alone = not sys.stdout.isatty()  # else a bar would stand among the lines
-    with Progress("aligning") as on_progress:
+    with ProgressBar("aligning") as on_progress:
         for number, links in enumerate(link_lists):
             typer.echo((as_json(texts, number, links) if json else pharaoh(links)).encode())
             scored += [links] if texts.gold else []
@@ -230,7 +230,7 @@ def compared(
     tuning: Bitext | None,
     choice: ReadingChoice,
     joined: list[list[Link]],
-    on_progress: Progress,
+    on_progress: ProgressBar,
 ) -> list[ScoredReading]:
     """How far the links are from those made by hand, and what other readings would give."""
     from regard.lens.alignment.choice import error_rates

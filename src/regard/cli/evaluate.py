@@ -10,7 +10,7 @@ from regard.cli.attention_tables import attention_views
 from regard.cli.lines import plain
 from regard.cli.texts import COLUMNS, ENCODING, source_of
 from regard.cli.verb import show, write
-from regard.cli.waiting import Progress
+from regard.cli.waiting import ProgressBar
 from regard.errors import InputError
 
 if TYPE_CHECKING:
@@ -80,13 +80,13 @@ def evaluate(
     if output is not None:
         check_output(task)
     language = language or target_language(model)
-    with Progress("evaluating") as on_progress:
+    with ProgressBar("evaluating") as on_progress:
         evaluation = score(
             task, given, beams=beams, alpha=alpha, batch=batch, language=language, against=other,
             window=block_of(model), told=on_progress,
         )  # fmt: skip
     if isinstance(task, Translator):
-        with Progress("looking at attention") as on_progress:
+        with ProgressBar("looking at attention") as on_progress:
             evaluation = look_into(evaluation, task, given, model, on_progress)
     if output is not None:
         write("".join(f"{plain(text)}\n" for text in evaluation.outputs), output)

@@ -49,7 +49,7 @@ def heads(
 
 def counted(model: str, texts: str | None, limit: int | None, device: str) -> tuple[Heads, str]:
     """The table, and what it is made from."""
-    from regard.cli.waiting import Progress
+    from regard.cli.waiting import ProgressBar
     from regard.lens.analysis.survey import read_lines as as_texts
     from regard.lens.analysis.survey import survey
     from regard.lens.recording_api import Recording
@@ -63,7 +63,7 @@ def counted(model: str, texts: str | None, limit: int | None, device: str) -> tu
         raise InputError("there are no texts to read", do=f"regard heads {model} --texts FILE, one text a line")
     subject = open_model(model, device)
     lines = as_texts(iter(file_lines(texts)), pair=subject.pair)[:limit]
-    with Progress("reading") as on_progress:
+    with ProgressBar("reading") as on_progress:
         result = survey(subject, lines, on_progress)
     if result.too_long:
         numbers = ", ".join(map(str, result.too_long[:8])) + (" …" if len(result.too_long) > 8 else "")

@@ -36,7 +36,7 @@ LONG = 600.0  # seconds, after which it is said how to have something sooner
 BAR = range(10, 41)  # how wide the bar may be; where there is less room it is left out
 
 
-class Progress:
+class TrainingProgress:
     """A listener for `regard.training.train`, for the length of a with block. `source` is a text it has seen.
 
     `quick` is a command that would not take long, for those who did not know that this one does.

@@ -34,7 +34,7 @@ def record(
     The file holds queries, keys and the log-sum-exp of each row, not the map itself: every weight can be had from it,
     exactly, with `regard look FILE.regard`, `regard heads FILE.regard` or regard.Recording.load.
     """
-    from regard.cli.waiting import Progress
+    from regard.cli.waiting import ProgressBar
     from regard.lens.analysis.survey import read_lines
 
     if (text is None) == (file is None):
@@ -44,7 +44,7 @@ def record(
     check_input(text, target)
     whole = given(text) if text is not None else read_file(file) if file is not None else ""
     options: dict[str, Any] = {"sites": sites or None, "heads": numbers(heads), "dtype": dtype, "values": values}
-    with Progress("recording") as on_progress:
+    with ProgressBar("recording") as on_progress:
         subject = open_model(model, device)
         if not lines:
             recording = subject.see(whole.strip("\n"), None if target is None else given(target), **options)

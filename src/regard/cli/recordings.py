@@ -36,7 +36,7 @@ def open_model(name: str, device: str) -> Subject:
 
 def recorded(name: str, text: str | None, target: str | None, device: str) -> Recording:
     """What is in the file, or what the model does with the text."""
-    from regard.cli.waiting import Progress
+    from regard.cli.waiting import ProgressBar
     from regard.lens.recording_api import Recording
 
     if is_recording(name):
@@ -46,7 +46,7 @@ def recorded(name: str, text: str | None, target: str | None, device: str) -> Re
     if text is None:
         raise InputError("there is no text to look at", do=f'regard look {name} "some text"')
     check_input(text, target)
-    with Progress("reading"):
+    with ProgressBar("reading"):
         return open_model(name, device).see(given(text), None if target is None else given(target))
 
 

@@ -22,7 +22,7 @@ ENDINGS = {
 }  # fmt: skip
 
 
-class Verb(TyperCommand):
+class VerbCommand(TyperCommand):
     """A command whose mistakes end with status 2 and a sentence, never a traceback."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from regard.interop.links import Link, give, layer, ours_of, take
+from regard.interop.links import TensorMapping, give, layer, ours_of, take
 from regard.interop.settings import Foreign, Settings, demand
 from regard.models import Encoder, EncoderConfig
 from regard.models.checkpoint import check_room, fill
@@ -127,12 +127,12 @@ def their_config(config: EncoderConfig) -> dict[str, Any]:
     }
 
 
-def links(config: EncoderConfig) -> Iterator[Link]:
+def links(config: EncoderConfig) -> Iterator[TensorMapping]:
     """Which tensor is which, without their prefix."""
-    yield Link("embedding.table.weight", ("embeddings.word_embeddings.weight",))
-    yield Link("embedding.places.weight", ("embeddings.position_embeddings.weight",))
+    yield TensorMapping("embedding.table.weight", ("embeddings.word_embeddings.weight",))
+    yield TensorMapping("embedding.places.weight", ("embeddings.position_embeddings.weight",))
     if config.segments:
-        yield Link("segments.weight", ("embeddings.token_type_embeddings.weight",))
+        yield TensorMapping("segments.weight", ("embeddings.token_type_embeddings.weight",))
     yield from layer("embedding_norm", "embeddings.LayerNorm")
     for number in range(config.layers):
         yield from block_links(f"blocks.{number}", f"encoder.layer.{number}")
@@ -141,12 +141,12 @@ def links(config: EncoderConfig) -> Iterator[Link]:
     if config.head == "mask":
         yield from layer("mask_head.dense", "cls.predictions.transform.dense")
         yield from layer("mask_head.norm", "cls.predictions.transform.LayerNorm")
-        yield Link("mask_head.output.bias", ("cls.predictions.bias",))
+        yield TensorMapping("mask_head.output.bias", ("cls.predictions.bias",))
     if config.head == "class":
         yield from layer("class_head", "classifier")
 
 
-def block_links(ours: str, theirs: str) -> Iterator[Link]:
+def block_links(ours: str, theirs: str) -> Iterator[TensorMapping]:
     yield from layer(
         f"{ours}.self_attention.qkv", *(f"{theirs}.attention.self.{part}" for part in ("query", "key", "value"))
     )

@@ -28,7 +28,7 @@ AUTO = {"seq2seq": "AutoModelForSeq2SeqLM", "causal": "AutoModelForCausalLM", "n
 
 
 @dataclass(frozen=True)
-class Comparison:
+class LogitComparison:
     """By whom a written folder was read, and how far its logits are from the model's, as a share of the largest."""
 
     reader: str
@@ -76,17 +76,17 @@ def known_token(tokenizer: Tokenizer, token: str) -> str | None:
     return token if tokenizer.id_of(token) is not None else None
 
 
-def compared(model: Model, tokenizer: Tokenizer, folder: Path) -> list[Comparison]:
+def compared(model: Model, tokenizer: Tokenizer, folder: Path) -> list[LogitComparison]:
     """Read the folder with our reader, and with `transformers` where it is installed; refuse any difference."""
     model = model.eval()
     ids = sample_ids(model)
     expected = our_logits(model, ids)
-    comparisons = [Comparison("regard", difference(our_logits(load_huggingface(folder), ids), expected, "regard"))]
+    comparisons = [LogitComparison("regard", difference(our_logits(load_huggingface(folder), ids), expected, "regard"))]
     same_texts(tokenizer, load_tokenizer(folder), "regard")
     if importlib.util.find_spec("transformers") is not None:
         name = f"transformers {importlib.metadata.version('transformers')}"
         theirs, codec = load_theirs(folder, auto_class(model))
-        comparisons.append(Comparison(name, difference(their_logits(theirs, model, ids), expected, name)))
+        comparisons.append(LogitComparison(name, difference(their_logits(theirs, model, ids), expected, name)))
         same_texts(tokenizer, codec, name)
     return comparisons
 

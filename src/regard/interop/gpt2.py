@@ -8,7 +8,7 @@ from typing import Any
 
 from torch import Tensor
 
-from regard.interop.links import Link, give, layer, ours_of, take
+from regard.interop.links import TensorMapping, give, layer, ours_of, take
 from regard.interop.settings import Foreign, Settings, demand
 from regard.models import Decoder, DecoderConfig
 from regard.models.checkpoint import check_room, fill
@@ -93,10 +93,10 @@ def their_config(config: DecoderConfig) -> dict[str, Any]:
     }
 
 
-def links(config: DecoderConfig) -> Iterator[Link]:
+def links(config: DecoderConfig) -> Iterator[TensorMapping]:
     """Which tensor is which, without their prefix."""
-    yield Link("embedding.table.weight", ("wte.weight",))
-    yield Link("embedding.places.weight", ("wpe.weight",))
+    yield TensorMapping("embedding.table.weight", ("wte.weight",))
+    yield TensorMapping("embedding.places.weight", ("wpe.weight",))
     for number in range(config.layers):
         ours, theirs = f"blocks.{number}", f"h.{number}"
         yield from layer(f"{ours}.self_residual.norm", f"{theirs}.ln_1")
@@ -107,4 +107,4 @@ def links(config: DecoderConfig) -> Iterator[Link]:
         yield from layer(f"{ours}.feedforward.down", f"{theirs}.mlp.c_proj", transposed=True)
     yield from layer("norm", "ln_f")
     if not config.tied:
-        yield Link("output.linear.weight", (HEAD,))
+        yield TensorMapping("output.linear.weight", (HEAD,))

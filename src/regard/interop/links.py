@@ -13,7 +13,7 @@ from regard.errors import FileError
 from regard.models.checkpoint import own_tensors, some
 
 
-class Link(NamedTuple):
+class TensorMapping(NamedTuple):
     """One tensor of ours is these of theirs, one under the other; `transposed` when theirs lies on its side."""
 
     ours: str
@@ -21,13 +21,13 @@ class Link(NamedTuple):
     transposed: bool = False
 
 
-def layer(ours: str, *theirs: str, transposed: bool = False) -> Iterator[Link]:
+def layer(ours: str, *theirs: str, transposed: bool = False) -> Iterator[TensorMapping]:
     """Weight and bias of a linear layer, or of a norm."""
-    yield Link(f"{ours}.weight", tuple(f"{name}.weight" for name in theirs), transposed)
-    yield Link(f"{ours}.bias", tuple(f"{name}.bias" for name in theirs))
+    yield TensorMapping(f"{ours}.weight", tuple(f"{name}.weight" for name in theirs), transposed)
+    yield TensorMapping(f"{ours}.bias", tuple(f"{name}.bias" for name in theirs))
 
 
-def take(links: Iterable[Link], theirs: dict[str, Tensor], folder: Path) -> dict[str, Tensor]:
+def take(links: Iterable[TensorMapping], theirs: dict[str, Tensor], folder: Path) -> dict[str, Tensor]:
     """Our tensors, in float32, from theirs."""
     links = list(links)
     missing = sorted({name for link in links for name in link.theirs} - theirs.keys())
@@ -41,7 +41,7 @@ def take(links: Iterable[Link], theirs: dict[str, Tensor], folder: Path) -> dict
     return {name: torch.cat(part) if len(part) > 1 else part[0] for name, part in parts.items()}
 
 
-def give(links: Iterable[Link], ours: dict[str, Tensor]) -> dict[str, Tensor]:
+def give(links: Iterable[TensorMapping], ours: dict[str, Tensor]) -> dict[str, Tensor]:
     """Their tensors from ours."""
     theirs: dict[str, Tensor] = {}
     for link in links:

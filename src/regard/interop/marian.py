@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from regard.errors import InputError
-from regard.interop.links import Link, give, layer, ours_of, take
+from regard.interop.links import TensorMapping, give, layer, ours_of, take
 from regard.interop.settings import Foreign, Settings, demand
 from regard.models import Transformer, TransformerConfig
 from regard.models.checkpoint import check_room, fill
@@ -202,23 +202,23 @@ def their_config(config: TransformerConfig, kind: str) -> dict[str, Any]:
     }
 
 
-def links(config: TransformerConfig) -> Iterator[Link]:
+def links(config: TransformerConfig) -> Iterator[TensorMapping]:
     """Which tensor is which."""
-    yield Link("source.table.weight", (SOURCE,))
+    yield TensorMapping("source.table.weight", (SOURCE,))
     if not config.shared:
-        yield Link("target.table.weight", (TARGET,))
+        yield TensorMapping("target.table.weight", (TARGET,))
     for side, layers in (("encoder", config.encoder_layers), ("decoder", config.decoder_layers)):
         for number in range(layers):
             yield from block_links(f"{side}.{number}", f"model.{side}.layers.{number}", cross=side == "decoder")
         if config.norm == "pre":
             yield from layer(f"{side}_norm", f"model.{side}.layer_norm")
     if not config.tied:
-        yield Link("output.linear.weight", (HEAD,))
+        yield TensorMapping("output.linear.weight", (HEAD,))
     if config.output_bias:
-        yield Link("output.bias", ("final_logits_bias",))
+        yield TensorMapping("output.bias", ("final_logits_bias",))
 
 
-def block_links(ours: str, theirs: str, *, cross: bool) -> Iterator[Link]:
+def block_links(ours: str, theirs: str, *, cross: bool) -> Iterator[TensorMapping]:
     own, other = f"{theirs}.self_attn", f"{theirs}.encoder_attn"
     yield from layer(f"{ours}.self_attention.qkv", *(f"{own}.{part}_proj" for part in "qkv"))
     yield from layer(f"{ours}.self_attention.out", f"{own}.out_proj")

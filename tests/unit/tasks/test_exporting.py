@@ -14,7 +14,7 @@ from typer.testing import CliRunner, Result
 
 from benchmarks import peers
 from regard.cli.export import export as export_verb
-from regard.cli.verb import Verb
+from regard.cli.verb import VerbCommand
 from regard.errors import FileError, InputError, UnknownNameError
 from regard.interop import exporting
 from regard.models import DecoderConfig, EncoderConfig, RecurrentConfig, TransformerConfig, build, save_model
@@ -180,7 +180,7 @@ def test_two_vocabularies_and_recurrent_models_have_no_place_there(tmp_path: Pat
 
 def run(*arguments: str) -> Result:
     app = typer.Typer(pretty_exceptions_enable=False)
-    app.command(cls=Verb)(export_verb)
+    app.command(cls=VerbCommand)(export_verb)
     return CliRunner().invoke(app, list(arguments))
 
 

@@ -17,8 +17,8 @@ from regard.errors import FileError, InputError
 from regard.text.corpora import (
     Checks,
     Corpus,
-    Report,
-    Row,
+    CorpusReport,
+    CorpusRow,
     Source,
     digest,
     guess_kind,
@@ -51,9 +51,9 @@ line = st.one_of(
 garbage = st.lists(line, max_size=12).filter(lambda found: not found or wide_likeness(found[0]) is None)
 
 
-def account(source: Source, folder: str, checks: Checks) -> tuple[Report, list[Row]]:
+def account(source: Source, folder: str, checks: Checks) -> tuple[CorpusReport, list[CorpusRow]]:
     corpus = Corpus([source], Path(folder), checks, unwanted={digest("a")})
-    rows: list[Row] = []
+    rows: list[CorpusRow] = []
     try:
         rows.extend(corpus)
     except InputError as error:
@@ -123,7 +123,7 @@ def test_an_iteration_starts_a_new_report(tmp_path: Path) -> None:
         assert len(list(corpus)) == 1
         assert (corpus.report.usable, corpus.report.dropped) == (1, {"empty side": 1})
     iter(corpus)
-    assert corpus.report == Report()
+    assert corpus.report == CorpusReport()
 
 
 def test_only_a_line_feed_ends_a_line(tmp_path: Path) -> None:

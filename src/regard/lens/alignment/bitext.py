@@ -14,7 +14,7 @@ from regard.text.corpora import Source
 from regard.text.corpora.formats import read
 from regard.text.corpora.names import groups_of
 from regard.text.corpora.opening import lines
-from regard.text.corpora.rows import Wanted
+from regard.text.corpora.rows import ReadOptions
 from regard.text.corpora.undecoded import Undecoded
 from regard.text.scores.alignment import Gold, check_links, parse_pharaoh
 
@@ -92,9 +92,9 @@ def rows(source: Source, note: Callable[[str], None]) -> Iterator[Texts]:
     """Every row of the files; one that cannot be read is an error, since leaving it out would shift the rest."""
     if source.columns is not None and len(source.columns) != 2:
         raise InputError("a pair has two columns", found=f"{len(source.columns)}", do="such as --columns 0,1")
-    wanted = Wanted(2, source.columns, None, source.encoding, note)
+    options = ReadOptions(2, source.columns, None, source.encoding, note)
     for group in groups_of(source.files, Path()):
-        for row in read(group, Path(), wanted):
+        for row in read(group, Path(), options):
             if row.problem:
                 Undecoded(group, source.encoding).refuse_one(row)
                 raise InputError(

@@ -8,8 +8,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from regard.errors import InputError
-from regard.text.corpora.report import REPAIRED, Report, excerpt
-from regard.text.corpora.rows import Found
+from regard.text.corpora.report import REPAIRED, CorpusReport, excerpt
+from regard.text.corpora.rows import RawRow
 
 CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029]")
 UNTRANSLATED = 0.2  # the share of pairs with equal sides that is worth a note
@@ -51,11 +51,11 @@ def holds_control(text: str) -> bool:
 class Sieve:
     """Keeps rows or drops them, and says in the report which and why."""
 
-    def __init__(self, checks: Checks, report: Report, unwanted: Collection[bytes] = ()) -> None:
+    def __init__(self, checks: Checks, report: CorpusReport, unwanted: Collection[bytes] = ()) -> None:
         self.checks, self.report, self.unwanted = checks, report, unwanted
         self.equal = 0
 
-    def sift(self, row: Found) -> tuple[str, ...] | None:
+    def sift(self, row: RawRow) -> tuple[str, ...] | None:
         """The texts of a row as they are used, or None if it is dropped."""
         if row.problem:
             self.drop(row, row.problem)
@@ -86,12 +86,12 @@ class Sieve:
             return OVERLONG
         return IN_VALIDATION if self.unwanted and digest(texts[0]) in self.unwanted else ""
 
-    def drop(self, row: Found, reason: str) -> None:
+    def drop(self, row: RawRow, reason: str) -> None:
         """Leave a row out, or refuse to where nothing may be left out."""
         self.insist(row, reason)
         self.report.drop(row, reason)
 
-    def insist(self, row: Found, reason: str) -> None:
+    def insist(self, row: RawRow, reason: str) -> None:
         """Where checks are strict, any blemish is an error."""
         if self.checks.strict:
             raise InputError(

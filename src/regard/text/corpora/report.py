@@ -6,7 +6,7 @@ import unicodedata
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from regard.text.corpora.rows import Found
+from regard.text.corpora.rows import RawRow
 
 EXAMPLES = 3
 WIDTH = 60
@@ -14,7 +14,7 @@ REPAIRED = "control characters"
 
 
 @dataclass
-class Report:
+class CorpusReport:
     """The account of one reading: `usable` and all of `dropped` together are the rows of the files."""
 
     usable: int = 0
@@ -23,12 +23,12 @@ class Report:
     notes: list[str] = field(default_factory=list)
     repaired: int = 0  # kept rows in which control characters became spaces; examples under "control characters"
 
-    def drop(self, row: Found, reason: str) -> None:
+    def drop(self, row: RawRow, reason: str) -> None:
         """Count a row that is left out."""
         self.dropped[reason] = self.dropped.get(reason, 0) + 1
         self.show(row, reason)
 
-    def repair(self, row: Found) -> None:
+    def repair(self, row: RawRow) -> None:
         """Count a row that is kept with spaces for its control characters."""
         self.repaired += 1
         self.show(row, REPAIRED)
@@ -38,7 +38,7 @@ class Report:
         if text not in self.notes:
             self.notes.append(text)
 
-    def join(self, more: Report) -> None:
+    def join(self, more: CorpusReport) -> None:
         """Take the account of another reading in."""
         self.usable += more.usable
         self.repaired += more.repaired
@@ -49,7 +49,7 @@ class Report:
         for text in more.notes:
             self.note(text)
 
-    def show(self, row: Found, reason: str) -> None:
+    def show(self, row: RawRow, reason: str) -> None:
         """Keep a row as an example, if there are not enough."""
         examples = self.examples.setdefault(reason, [])
         if len(examples) < EXAMPLES:

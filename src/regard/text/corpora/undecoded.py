@@ -11,7 +11,7 @@ from regard.text.corpora.encoding import UTF_8, Likeness, is_utf_8, likeness
 from regard.text.corpora.formats import SAYING, format_of
 from regard.text.corpora.opening import lines
 from regard.text.corpora.report import excerpt
-from regard.text.corpora.rows import INVALID, Found
+from regard.text.corpora.rows import INVALID, RawRow
 
 TOLERATED = 0.1  # the share of rows that may be unreadable: more would train on what happens to have no accents
 FEW = 2  # so many are dropped and counted in any case
@@ -29,7 +29,7 @@ class Undecoded:
         self.rows = self.bad = 0
         self.file = ""  # of the first
 
-    def add(self, row: Found) -> None:
+    def add(self, row: RawRow) -> None:
         """Look at one row; after SAMPLE of them, refuse a file that is in another encoding."""
         self.rows += 1
         if row.problem == self.problem:
@@ -47,7 +47,7 @@ class Undecoded:
                 do=remedy(one),
             )
 
-    def refuse_one(self, row: Found) -> None:
+    def refuse_one(self, row: RawRow) -> None:
         """Where no row may be left out, raise for a single one."""
         if row.problem == self.problem and (bad := self.lines()):
             one = likeness(bad)
