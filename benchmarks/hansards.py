@@ -26,7 +26,7 @@ from regard.lens.alignment.choice import choose_by_gold, error_rates
 from regard.lens.alignment.decision import ScoredReading, align, comparison, decide_both
 from regard.lens.alignment.stream import Aligner, stream
 from regard.tasks import Translator
-from regard.text.scores.alignment import AlignmentScore, alignment_score, parse_pharaoh
+from regard.text.scores.alignment_error import AlignmentScore, alignment_score, parse_pharaoh
 
 DIRECTIONS = ("fr-en", "en-fr")
 PUBLISHED = (  # on 447 sentences, of which 112 are here; most train on 1.1 million pairs

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from regard.lens.alignment.choice import ReadingChoice
     from regard.lens.alignment.decision import Fixed, ScoredReading
     from regard.tasks import Translator
-    from regard.text.scores.alignment import Link
+    from regard.text.scores.alignment_error import Link
 
 STANDARD = "-"
 VALIDATION = "grammar:valid:300"  # chosen on for a set of the grammar
@@ -193,7 +193,7 @@ def say(ours: ReadingChoice, theirs: ReadingChoice | None) -> None:
 
 def written(link_lists: Iterator[list[Link]], texts: Bitext, json: bool) -> list[list[Link]]:
     """Print each line as it comes; kept where they are to be scored."""
-    from regard.text.scores.alignment import pharaoh
+    from regard.text.scores.alignment_error import pharaoh
 
     scored: list[list[Link]] = []
     alone = not sys.stdout.isatty()  # else a bar would stand among the lines
@@ -235,7 +235,7 @@ def compared(
     """How far the links are from those made by hand, and what other readings would give."""
     from regard.lens.alignment.choice import error_rates
     from regard.lens.alignment.decision import ENOUGH, ScoredReading, align, compare
-    from regard.text.scores.alignment import alignment_score
+    from regard.text.scores.alignment_error import alignment_score
 
     known = tuning.first(ENOUGH) if tuning is not None and tuning.gold else None
     tuned = None if known is None else error_rates(align(task, known, on_progress=on_progress), known.gold)

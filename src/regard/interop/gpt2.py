@@ -8,8 +8,8 @@ from typing import Any
 
 from torch import Tensor
 
-from regard.interop.links import TensorMapping, give, layer, ours_of, take
 from regard.interop.settings import Foreign, Settings, demand
+from regard.interop.tensor_mapping import TensorMapping, give, layer, ours_of, take
 from regard.models import Decoder, DecoderConfig
 from regard.models.checkpoint import check_room, fill
 

@@ -14,8 +14,8 @@ import torch
 from torch import Tensor
 
 from regard.errors import InputError
-from regard.interop.links import TensorMapping, give, layer, ours_of, take
 from regard.interop.settings import Foreign, Settings, demand
+from regard.interop.tensor_mapping import TensorMapping, give, layer, ours_of, take
 from regard.models import Transformer, TransformerConfig
 from regard.models.checkpoint import check_room, fill
 from regard.models.layers import sinusoids

@@ -21,7 +21,7 @@ from regard.text.grammar.lexicon import adjectives, nouns, verbs
 from regard.text.grammar.naming import Named, read_name
 from regard.text.grammar.nominal import PRONOUNS
 from regard.text.grammar.patterns import SIMPLE, SIMPLE_QUESTIONS
-from regard.text.grammar.sets import LONGEST, home
+from regard.text.grammar.sentence_sets import LONGEST, home
 from regard.text.grammar.simple import FEWEST, MOST
 from regard.text.grammar.spelling import ASPIRATED, french_text, spelled
 from regard.text.grammar.verbal import BE, TENSES, Around, Negation, be, negated, passive, verb_group

@@ -16,7 +16,7 @@ from regard.text.corpora.names import groups_of
 from regard.text.corpora.opening import lines
 from regard.text.corpora.rows import ReadOptions
 from regard.text.corpora.undecoded import Undecoded
-from regard.text.scores.alignment import Gold, check_links, parse_pharaoh
+from regard.text.scores.alignment_error import Gold, check_links, parse_pharaoh
 
 SPLITS: dict[str, Split] = {"space": str.split, "grammar": grammar.words}
 Texts = tuple[str, str]

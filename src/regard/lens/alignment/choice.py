@@ -11,7 +11,7 @@ from torch import Tensor
 
 from regard.errors import InputError
 from regard.lens.alignment.links import EVERYWHERE, AttentionReading, Pair, Votes, links
-from regard.text.scores.alignment import AlignmentScore, Gold, Link, alignment_score
+from regard.text.scores.alignment_error import AlignmentScore, Gold, Link, alignment_score
 
 COMPARED = 128  # readings of each of two models that are compared with each other: those that agree with themselves
 

@@ -17,7 +17,7 @@ from regard.lens.alignment.choice import (
 from regard.lens.alignment.links import EVERYWHERE, AttentionReading, all_readings, candidates
 from regard.lens.alignment.pairs import ProgressCallback, align_pairs, cross_sites
 from regard.tasks import Translator
-from regard.text.scores.alignment import AlignmentScore
+from regard.text.scores.alignment_error import AlignmentScore
 
 ENOUGH = 500  # pairs to choose on
 

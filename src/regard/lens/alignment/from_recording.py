@@ -9,7 +9,7 @@ from regard.lens.alignment.choice import PairVotes, ReadingChoice, choose_by_its
 from regard.lens.alignment.links import AttentionReading, Pair, candidates, crossing, links, pair_of, votes
 from regard.lens.alignment.word_spans import Split
 from regard.lens.recording.forward import Call
-from regard.text.scores.alignment import Link, pharaoh
+from regard.text.scores.alignment_error import Link, pharaoh
 
 HeadNumbers = int | Sequence[int] | None
 Splits = Split | tuple[Sequence[str], Sequence[str]] | None

@@ -18,7 +18,7 @@ from torch import Tensor
 from regard.errors import InputError, UnknownNameError
 from regard.lens.alignment.word_spans import Split, WordTokens, words_of, written
 from regard.lens.recording.forward import Call
-from regard.text.scores.alignment import Link
+from regard.text.scores.alignment_error import Link
 
 Row = Literal["input", "output"]
 ROWS: tuple[Row, ...] = ("input", "output")

@@ -10,7 +10,7 @@ from regard.lens.alignment.decision import align
 from regard.lens.alignment.links import AttentionReading
 from regard.lens.alignment.symmetrise import symmetrised
 from regard.tasks import Translator
-from regard.text.scores.alignment import Link
+from regard.text.scores.alignment_error import Link
 
 AHEAD = 16  # batches aligned together: enough to put texts of like length side by side
 

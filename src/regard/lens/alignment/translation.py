@@ -13,7 +13,7 @@ from regard.lens.alignment.word_spans import Split, spans_of
 from regard.tasks import Translator
 from regard.tasks.long_texts import LANGUAGE, split
 from regard.tasks.translator import SearchOptions, Translation, joined
-from regard.text.scores.alignment import Link
+from regard.text.scores.alignment_error import Link
 
 Pairs = list[tuple[str, str]]
 

@@ -9,10 +9,10 @@ from itertools import islice
 from pathlib import Path
 
 from regard.errors import FileError, InputError
-from regard.text.corpora.alignment import check_counts
 from regard.text.corpora.checks import OVERLONG, Checks, Sieve
 from regard.text.corpora.columns import spelled
 from regard.text.corpora.formats import format_of, read
+from regard.text.corpora.line_counts import check_counts
 from regard.text.corpora.names import groups_of, shown
 from regard.text.corpora.report import CorpusReport
 from regard.text.corpora.rows import COLUMNS, INVALID, CorpusRow, ReadOptions

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from itertools import chain, islice, zip_longest
 from pathlib import Path
 
-from regard.text.corpora.alignment import unequal_counts
 from regard.text.corpora.columns import choose, first_columns, is_header, positions, tell_columns
 from regard.text.corpora.encoding import UTF_8
+from regard.text.corpora.line_counts import unequal_counts
 from regard.text.corpora.rows import COLUMNS, RawRow, ReadOptions, texts_of
 
 FIRST = 100  # lines that show how many columns there are
