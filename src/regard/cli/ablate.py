@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
-from regard.cli.evaluate import LABELS, shown, table
+from regard.cli.score_tables import LABELS, shown, table
 from regard.cli.verb import show, write
 from regard.cli.waiting import ProgressBar
 from regard.errors import InputError, UnknownNameError

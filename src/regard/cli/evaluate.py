@@ -8,6 +8,7 @@ import typer
 
 from regard.cli.attention_tables import attention_views
 from regard.cli.lines import plain
+from regard.cli.score_tables import LABELS, shown, table
 from regard.cli.texts import COLUMNS, ENCODING, source_of
 from regard.cli.verb import show, write
 from regard.cli.waiting import ProgressBar
@@ -22,21 +23,6 @@ if TYPE_CHECKING:
     from regard.text.scores import Comparison
     from regard.training.evaluate import Evaluation
 
-LABELS = {
-    "bleu": "BLEU",
-    "bleu_lowercase": "BLEU, lower-cased",
-    "bleu_tokenised": "BLEU, lower-cased, Moses tokens",
-    "chrf": "chrF",
-    "pronoun_agreement": "pronouns that agree",
-    "alignment_error_rate": "alignment error rate",
-    "alignment_error_rate_sure": "alignment error rate, sure links only",
-    "accuracy": "accuracy",
-    "macro_f1": "F1, mean over labels",
-    "nats_per_token": "nats per token",
-    "perplexity": "perplexity per token",
-    "nats_per_character": "nats per character",
-}
-SHARES = ("pronoun_agreement", "alignment_error_rate", "alignment_error_rate_sure", "accuracy", "macro_f1")
 MOST = 12  # labels whose confusion is shown
 
 
@@ -139,17 +125,6 @@ def signatures(evaluation: Evaluation) -> str:
     return "\n".join(f"{'; '.join(alike)}: {signature}" for signature, alike in names.items() if signature)
 
 
-def table(*columns: str) -> Table:
-    """Names to the left, numbers to the right."""
-    from rich.table import Table
-    from rich.text import Text
-
-    grid = Table(box=None, pad_edge=False, header_style="dim")
-    for number, name in enumerate(columns):
-        grid.add_column(Text(name), justify="right" if number else "left", no_wrap=bool(number))
-    return grid
-
-
 def scores_view(evaluation: Evaluation) -> Table:
     grid = table("score", "model", *([evaluation.baseline] if evaluation.baseline else []))
     for score in evaluation.scores:
@@ -157,13 +132,6 @@ def scores_view(evaluation: Evaluation) -> Table:
         other = [] if not evaluation.baseline else ["" if beside is None else shown(score.name, beside)]
         grid.add_row(LABELS[score.name], shown(score.name, score.value), *other)
     return grid
-
-
-def shown(name: str, value: float) -> str:
-    """Shares as percentages, BLEU and chrF as everyone prints them, nats with more digits."""
-    if name in SHARES:
-        return f"{value:.1f} %"
-    return f"{value:.4f}" if name.startswith("nats") else f"{value:,.2f}"
 
 
 def by_length_view(evaluation: Evaluation) -> Table:

@@ -7,7 +7,7 @@ from typing import Any
 import typer
 
 from regard.cli.recordings import MODEL, is_recording
-from regard.cli.verb import write
+from regard.cli.verb import size, write
 
 
 def info(
@@ -41,14 +41,6 @@ def described(name: str) -> dict[str, Any]:
     from regard.tasks.describe import describe
 
     return describe(name)
-
-
-def size(count: int) -> str:
-    """Bytes, as people read them."""
-    for unit, wide in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if count >= wide:
-            return f"{count / wide:.1f} {unit}"
-    return f"{count} bytes"
 
 
 def as_words(value: Any) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from regard.cli.recordings import ENDING, check_input, given, open_model, read_file
+from regard.cli.verb import size
 from regard.errors import InputError
 
 if TYPE_CHECKING:
@@ -85,7 +86,6 @@ def numbers(text: str | None) -> list[int] | None:
 
 def words(recording: Recording, path: Path) -> str:
     """What is in it, in a line."""
-    from regard.cli.info import size
     from regard.lens.analysis.recording_summary import tokens_words
 
     call, calls = recording.last, len(recording.calls)

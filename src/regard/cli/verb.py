@@ -88,3 +88,11 @@ def write(text: str, target: str) -> None:
             f"cannot write {path}", found=error.strerror or str(error), do="choose another place"
         ) from error
     typer.echo(f"wrote {path}", err=True)
+
+
+def size(count: int) -> str:
+    """Bytes, as people read them."""
+    for unit, wide in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if count >= wide:
+            return f"{count / wide:.1f} {unit}"
+    return f"{count} bytes"
