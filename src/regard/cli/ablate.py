@@ -141,7 +141,7 @@ def together(task: Task, given: EvaluationData, score: str | None, silence: Sequ
     """One set of heads, as asked."""
     from regard.lens.effect import without
 
-    heads, name = [place(one) for one in silence], score or default_score(task)
+    heads, name = [site_head(one) for one in silence], score or default_score(task)
     name = "pronoun_agreement" if name == PRONOUNS else name
     before = scored(task, given, name)
     with without(task, heads):
@@ -152,7 +152,7 @@ def together(task: Task, given: EvaluationData, score: str | None, silence: Sequ
     return AblationResult(view, {"score": name, "heads": list(silence), "with": before, "without": after})
 
 
-def place(text: str) -> tuple[str, int]:
+def site_head(text: str) -> tuple[str, int]:
     """A head as it is written."""
     site, colon, head = text.rpartition(":")
     if not colon or not head.isdecimal():

@@ -42,8 +42,8 @@ def export(
 
 def words(exported: Exported) -> Iterator[str]:
     """What was written, that it is the same, and how to load it."""
-    place = str(exported.folder)
-    yield f"{place} is ready: {', '.join(exported.files)}"
+    folder = str(exported.folder)
+    yield f"{folder} is ready: {', '.join(exported.files)}"
     for one in exported.compared:
         yield f"  read by {one.reader}: the same ids and texts, logits within {one.difference:.0e} of the largest"
     if len(exported.compared) == 1:
@@ -52,6 +52,6 @@ def words(exported: Exported) -> Iterator[str]:
         yield "  with num_beams=1 it says the same; beams are ranked there by another penalty for length, so may differ"
     yield "load it in Python:"
     yield f"  from transformers import {exported.loads}, AutoTokenizer"
-    yield f"  tokenizer = AutoTokenizer.from_pretrained({place!r})"
-    yield f"  model = {exported.loads}.from_pretrained({place!r})"
-    yield f"or: regard {VERBS.get(exported.loads, 'classify')} {shlex.quote(place)}"
+    yield f"  tokenizer = AutoTokenizer.from_pretrained({folder!r})"
+    yield f"  model = {exported.loads}.from_pretrained({folder!r})"
+    yield f"or: regard {VERBS.get(exported.loads, 'classify')} {shlex.quote(folder)}"

@@ -92,7 +92,7 @@ class Auto:
 
     def without_end(self, row: list[int]) -> list[int]:
         """Up to the first end, which nobody reads."""
-        return row[: next((place for place, number in enumerate(row) if number in self.ends), len(row))]
+        return row[: next((position for position, number in enumerate(row) if number in self.ends), len(row))]
 
     @torch.no_grad()
     def say(self, rows: list[list[int]], *, greedy: bool = False) -> list[list[int]]:

@@ -66,7 +66,7 @@ class Encoder(nn.Module):
 
 
 class MaskHead(nn.Module):
-    """Says which word stands at each place."""
+    """Says which word stands at each position."""
 
     def __init__(self, config: EncoderConfig) -> None:
         super().__init__()

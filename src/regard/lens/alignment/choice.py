@@ -26,8 +26,8 @@ class PairVotes:
 
     def links(self, reading: AttentionReading) -> list[list[Link]]:
         """For each pair the links (source word, target word) that one reading makes."""
-        place = self.readings.index(reading)
-        return [links(vote.sources[place].tolist()) for vote in self.votes]
+        index = self.readings.index(reading)
+        return [links(vote.sources[index].tolist()) for vote in self.votes]
 
 
 @dataclass(frozen=True)
@@ -71,22 +71,22 @@ def choose_by_itself(aligned: PairVotes) -> ReadingChoice:
 def choose_by_reverse(aligned: PairVotes, reverse: PairVotes) -> tuple[ReadingChoice, ReadingChoice]:
     """A reading of each of two models, one for each direction, whose links agree most (F1), on the same pairs."""
     shares = agreement(aligned.votes, reverse.votes)
-    for place, one in enumerate(aligned.readings):
-        shares[place] = shares[place] if one.site != EVERYWHERE else -1
-    for place, one in enumerate(reverse.readings):
-        shares[:, place] = shares[:, place] if one.site != EVERYWHERE else -1
-    place, other = divmod(int(shares.argmax()), shares.shape[1])
-    score = float(shares[place, other])
+    for index, one in enumerate(aligned.readings):
+        shares[index] = shares[index] if one.site != EVERYWHERE else -1
+    for index, one in enumerate(reverse.readings):
+        shares[:, index] = shares[:, index] if one.site != EVERYWHERE else -1
+    index, other = divmod(int(shares.argmax()), shares.shape[1])
+    score = float(shares[index, other])
     how = f"agreement of both directions on {len(aligned.votes):,} pairs: F1 {100 * score:.1f} %"
-    return ReadingChoice(aligned.readings[place], how, score), ReadingChoice(reverse.readings[other], how, score)
+    return ReadingChoice(aligned.readings[index], how, score), ReadingChoice(reverse.readings[other], how, score)
 
 
 def first(scores: Sequence[float], readings: Sequence[AttentionReading]) -> AttentionReading:
     """The best that may be chosen; of equals the one that comes first."""
-    chosen = [place for place, one in enumerate(readings) if one.site != EVERYWHERE]
+    chosen = [index for index, one in enumerate(readings) if one.site != EVERYWHERE]
     if not chosen:
         raise InputError("there is nothing to choose from", found=f"{len(readings)} readings")
-    return readings[max(chosen, key=lambda place: scores[place])]
+    return readings[max(chosen, key=lambda index: scores[index])]
 
 
 def own_agreement(votes: Sequence[Votes]) -> Tensor:
@@ -123,6 +123,6 @@ def agreement(votes: Sequence[Votes], reverse: Sequence[Votes]) -> Tensor:
 
 
 def foremost(votes: Sequence[Votes]) -> Tensor:
-    """The places of the readings that agree best with themselves, in order."""
+    """The indices of the readings that agree best with themselves, in order."""
     shares = own_agreement(votes)
     return shares.topk(min(COMPARED, len(shares))).indices.sort().values

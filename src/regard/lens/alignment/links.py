@@ -103,9 +103,9 @@ def candidates(
             found=f"heads {'+'.join(map(str, heads))}", do=f"give the site too: {next(iter(sites))}",
         )  # fmt: skip
     return [
-        AttentionReading(place, some, each)
-        for place in (sites if site is None else [site])
-        for some in ([heads or ()] if heads is not None or place == EVERYWHERE else sets_of(sites[place]))
+        AttentionReading(where, some, each)
+        for where in (sites if site is None else [site])
+        for some in ([heads or ()] if heads is not None or where == EVERYWHERE else sets_of(sites[where]))
         for each in (ROWS if row is None else (row,))
     ]
 
@@ -195,8 +195,8 @@ def strongest(weights: Tensor) -> Tensor:
     """Where the largest of the last dimension stands; -1 where all are 0, or there are none."""
     if not weights.shape[-1]:
         return torch.full(weights.shape[:-1], -1)
-    most, place = weights.max(-1)
-    return torch.where(most > 0, place, -1)
+    most, index = weights.max(-1)
+    return torch.where(most > 0, index, -1)
 
 
 def links(sources: Iterable[int]) -> list[Link]:

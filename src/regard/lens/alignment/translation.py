@@ -96,9 +96,9 @@ def put_together(
     for rank in range(len(best)):
         ranked = [some[min(rank, len(some) - 1)].text for some in bests]
         mine, before = set(), 0
-        for place, output in enumerate(ranked):
-            for i, j in links.get((pieces[place], output), []):
-                mine.add((sources[place][i] if sources else i, before + j))
+        for number, output in enumerate(ranked):
+            for i, j in links.get((pieces[number], output), []):
+                mine.add((sources[number][i] if sources else i, before + j))
             before += len(words(output))
         ranked_links.append(sorted(mine))
     return AlignedTranslation(best, ranked_links)

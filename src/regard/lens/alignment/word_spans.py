@@ -41,17 +41,17 @@ def spans_of(text: str, words: Sequence[str]) -> list[Span]:
     spans: list[Span] = []
     start, lower = 0, text.lower()
     for word in words:
-        place = text.find(word, start)
-        if place < 0 and len(lower) == len(text):
-            place = lower.find(word.lower(), start)
-        if place < 0:
+        begin = text.find(word, start)
+        if begin < 0 and len(lower) == len(text):
+            begin = lower.find(word.lower(), start)
+        if begin < 0:
             raise InputError(
                 "these are not the words of the text",
                 found=f"no {word!r} in {text[start : start + 40]!r}",
                 do="split the text without changing its characters",
             )
-        start = place + len(word)
-        spans.append((place, start))
+        start = begin + len(word)
+        spans.append((begin, start))
     return spans
 
 

@@ -50,12 +50,12 @@ class Subject:
 
     name: str
     reader: Reader
-    place: tuple[str, ...] = ()  # which of several models of that name it is, where the name does not say it
+    location: tuple[str, ...] = ()  # which of several models of that name it is, where the name does not say it
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What its user should know of it."""
-        return (*self.place, *self.reader.notes)
+        return (*self.location, *self.reader.notes)
 
     @property
     def pair(self) -> bool:
