@@ -23,10 +23,10 @@ from rich.table import Table
 import regard
 from regard.lens.alignment.bitext import Bitext
 from regard.lens.alignment.choice import choose_by_gold, error_rates
-from regard.lens.alignment.decision import Line, align, comparison, decide_both
-from regard.lens.alignment.stream import Reader, stream
+from regard.lens.alignment.decision import ScoredReading, align, comparison, decide_both
+from regard.lens.alignment.stream import Aligner, stream
 from regard.tasks import Translator
-from regard.text.scores.alignment import AlignmentScore, alignment_score, parse_pharaoh
+from regard.text.scores.alignment_error import AlignmentScore, alignment_score, parse_pharaoh
 
 DIRECTIONS = ("fr-en", "en-fr")
 PUBLISHED = (  # on 447 sentences, of which 112 are here; most train on 1.1 million pairs
@@ -86,22 +86,22 @@ def report(data: Path, out: Path, device: str) -> None:
     ):  # fmt: skip
         near, far = align(model, tuned), align(model, scored)
         choice = choose_by_gold(near, tuned.gold)
-        chosen.append(Reader(model, choice.reading))
+        chosen.append(Aligner(model, choice.reading))
         lines = comparison(choice.reading, error_rates(far, scored.gold), error_rates(near, tuned.gold))
         console.print(table(f"{direction}: chosen on {len(dev.gold)} sentences, scored on {len(test.gold)}", lines))
     rows = [
-        Line(f"both, {way}", chosen[0].reading, alignment_score(list(stream(test, *chosen, way)), test.gold))
+        ScoredReading(f"both, {way}", chosen[0].reading, alignment_score(list(stream(test, *chosen, way)), test.gold))
         for way in ("intersection", "grow-diag")
     ]
     choices = decide_both(there, back, some_pairs(out))
-    agreed = [Reader(model, one.reading) for model, one in zip((there, back), choices, strict=True)]
+    agreed = [Aligner(model, one.reading) for model, one in zip((there, back), choices, strict=True)]
     found = alignment_score(list(stream(test, *agreed, "grow-diag")), test.gold)
-    rows.append(Line("both, grow-diag, chosen without links", agreed[0].reading, found))
+    rows.append(ScoredReading("both, grow-diag, chosen without links", agreed[0].reading, found))
     console.print(table("Both directions joined", rows))
     console.print("published, on all 447 sentences: " + "; ".join(f"{name} {rate}" for name, rate in PUBLISHED))
 
 
-def table(title: str, lines: list[Line]) -> Table:
+def table(title: str, lines: list[ScoredReading]) -> Table:
     made = Table(title=title, title_justify="left", box=None, header_style="dim")
     for number, name in enumerate(("way", "read at", "error rate, %", "sure only", "precision", "recall")):
         made.add_column(name, justify="right" if number > 1 else "left")

@@ -13,7 +13,7 @@ from random import Random
 import pytest
 
 from regard.text.grammar import PATTERNS, Sentence, examples, lecture, sentences
-from regard.text.grammar.heldout import SEEN
+from regard.text.grammar.heldout import IN_TRAINING
 from regard.text.grammar.lexicon import Adjective, Noun, describing, group
 from regard.text.grammar.patterns import drawn_once, ended, written
 from regard.text.grammar.picker import Names, Picker, UnluckyError
@@ -48,7 +48,7 @@ class Guided(Picker):
     """Draws only nouns and adjectives of one sentence, where a pattern lets it, and all the rest as ever."""
 
     def __init__(self, text: str) -> None:
-        super().__init__(Random(text), SEEN)
+        super().__init__(Random(text), IN_TRAINING)
         self.words = set(re.findall(r"\w+", text)) | set(re.findall(r"\w+", text.lower()))
 
     def noun(self, names: Names) -> Noun:

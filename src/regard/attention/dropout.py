@@ -13,10 +13,10 @@ def drop(x: Tensor, rate: float, training: bool = True) -> Tensor:
     """In training, x with a share of its cells set to 0 and the rest made larger, so that the mean stays."""
     if not rate or not training:
         return x
-    return x * kept(x, rate) if x.device.type == "cpu" else F.dropout(x, rate, training=True)
+    return x * keep_factors(x, rate) if x.device.type == "cpu" else F.dropout(x, rate, training=True)
 
 
-def kept(like: Tensor, rate: float, generator: torch.Generator | None = None) -> Tensor:
+def keep_factors(like: Tensor, rate: float, generator: torch.Generator | None = None) -> Tensor:
     """The factor of each cell: 0, or 1 / (1 - rate).
 
     On a CPU drawing is most of what dropout costs, so one draw of 64 bits decides four cells.

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from regard.attention.masks import Sight, Window
-from regard.attention.scores import Rule, Scores
+from regard.attention.scores import ScoreRule, Scores
 from regard.errors import InputError, KindError, ShapeError, UnknownNameError
 
 FLOATS = (torch.float64, torch.float32, torch.float16, torch.bfloat16)
@@ -52,7 +52,7 @@ def read_scores(query: Tensor, key: Tensor, options: ScoreOptions) -> Scores:
         check_mask("bias", bias, query, key, additive=True)
         terms.append(group_term(bias, query, key))
     sight = read_sight(query, key, options, shown)
-    rule = Rule(read_scale(options.get("scale"), query), read_softcap(options.get("softcap")), sight)
+    rule = ScoreRule(read_scale(options.get("scale"), query), read_softcap(options.get("softcap")), sight)
     return Scores(rule, group_heads(query, key), key, tuple(terms), read_sinks(options.get("sinks"), query, key))
 
 
@@ -128,8 +128,8 @@ def check_mask(name: str, mask: Any, query: Tensor, key: Tensor, *, additive: bo
     dense = isinstance(mask, Tensor) and mask.layout == torch.strided
     if not dense or not (mask.dtype in FLOATS or (mask.dtype == torch.bool and not additive)):
         kinds = "real numbers to add" if additive else "booleans (True = may look) or real numbers to add"
-        found = f"{show(mask)} of {mask.dtype}" if isinstance(mask, Tensor) else type(mask).__qualname__
-        raise KindError(f"{name} must be a tensor of {kinds}", found=found, do=advice_on_kind(name, additive))
+        given = f"{show(mask)} of {mask.dtype}" if isinstance(mask, Tensor) else type(mask).__qualname__
+        raise KindError(f"{name} must be a tensor of {kinds}", found=given, do=advice_on_kind(name, additive))
     whole = (*query.shape[:-1], key.shape[-2])
     if not broadcasts(mask.shape, whole):
         raise ShapeError(
@@ -228,10 +228,10 @@ def read_sinks(sinks: Any, query: Tensor, key: Tensor) -> Tensor | None:
         return None
     heads = query.shape[-3]
     if not isinstance(sinks, Tensor) or sinks.dtype not in FLOATS or sinks.shape != (heads,):
-        found = f"{show(sinks)} of {sinks.dtype}" if isinstance(sinks, Tensor) else type(sinks).__qualname__
+        given = f"{show(sinks)} of {sinks.dtype}" if isinstance(sinks, Tensor) else type(sinks).__qualname__
         raise ShapeError(
             f"sinks must be one real logit for each of the {heads} query heads",
-            found=found,
+            found=given,
             do=f"give a float tensor of shape ({heads},)",
         )
     check_device("sinks", sinks, query)

@@ -36,7 +36,7 @@ class LogSum(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Rule:
+class ScoreRule:
     """What turns q.k into a score, apart from the tensors that can be trained."""
 
     scale: float
@@ -48,7 +48,7 @@ class Rule:
 class Scores:
     """All that the scores are made from, query heads grouped by the key head that serves them."""
 
-    rule: Rule
+    rule: ScoreRule
     query_BJGQD: Tensor
     key_BJKD: Tensor
     terms: tuple[Tensor, ...] = ()  # bias and additive masks, rank (B..., J, G, Q, K), sizes 1 where they broadcast

@@ -40,4 +40,4 @@ def lse_of(scores: Scores) -> LogSum:
             running.add(columns)
         running.finish()
         parts.append(running.lse())
-    return LogSum(*(torch.cat(kept, -1) for kept in zip(*parts, strict=True)))
+    return LogSum(*(torch.cat(fields, -1) for fields in zip(*parts, strict=True)))

@@ -12,9 +12,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from regard.attention.dropout import kept
+from regard.attention.dropout import keep_factors
 from regard.attention.masks import cut
-from regard.attention.scores import NOWHERE, LogSum, Rule, Scores, full_precision
+from regard.attention.scores import NOWHERE, LogSum, ScoreRule, Scores, full_precision
 from regard.attention.statistics import Running
 from regard.errors import InputError
 
@@ -22,7 +22,7 @@ from regard.errors import InputError
 def tiled(scores: Scores, value_BJKV: Tensor, dropout: float = 0.0, *, full: bool) -> tuple[Tensor, ...]:
     """The output, grouped by key head, then the fields of `Statistics`: all of them when `full`, else lse alone."""
     seed = int(torch.randint(1 << 62, ())) if dropout else 0
-    plan = Plan(scores.rule, Dropout(dropout, seed), full)
+    plan = TiledPlan(scores.rule, Dropout(dropout, seed), full)
     trained = (scores.query_BJGQD, scores.key_BJKD, value_BJKV, scores.sinks_JG, *scores.terms)
     with full_precision(scores.device):
         outputs: tuple[Tensor, ...] = Tiled.apply(plan, *trained)  # type: ignore[no-untyped-call]
@@ -41,14 +41,14 @@ class Dropout:
 
     def thin(self, block: Tensor, draws: torch.Generator | None) -> Tensor | None:
         """The factor of each cell of a block, 0 or 1 / (1 - rate); None when nothing is dropped."""
-        return None if draws is None else kept(block, self.rate, draws)
+        return None if draws is None else keep_factors(block, self.rate, draws)
 
 
 @dataclass(frozen=True)
-class Plan:
+class TiledPlan:
     """What the pass needs besides tensors."""
 
-    rule: Rule
+    rule: ScoreRule
     dropout: Dropout
     full: bool
 
@@ -57,7 +57,7 @@ class Tiled(torch.autograd.Function):
     """(plan, query, key, value, sinks, *terms) -> (output, lse, *statistics); gradients for every tensor given."""
 
     @staticmethod
-    def forward(ctx: Any, plan: Plan, query: Tensor, key: Tensor, value: Tensor, *others: Any) -> Any:
+    def forward(ctx: Any, plan: TiledPlan, query: Tensor, key: Tensor, value: Tensor, *others: Any) -> Any:
         scores = Scores(plan.rule, query, key, terms=others[1:], sinks_JG=others[0])
         draws = plan.dropout.draws(scores.device)
         output = query.new_empty(*query.shape[:-1], value.shape[-1])
@@ -91,7 +91,7 @@ class Tiled(torch.autograd.Function):
         query, key, value, output, top, rest, sinks, *terms = ctx.saved_tensors
         lse = LogSum(top, rest)
         scores = Scores(ctx.plan.rule, query, key, terms=tuple(terms), sinks_JG=sinks)
-        grads = Gradients.zero(scores, value, ctx.needs_input_grad[5:])
+        grads = TiledGradients.zero(scores, value, ctx.needs_input_grad[5:])
         delta = (grad_output * output).sum(-1)  # sum over keys of weight * its gradient
         draws = ctx.plan.dropout.draws(scores.device)
         for rows, columns in scores.blocks():
@@ -107,7 +107,7 @@ class Tiled(torch.autograd.Function):
 
 
 @dataclass
-class Gradients:
+class TiledGradients:
     """Sums that the backward pass fills block by block."""
 
     query: Tensor
@@ -116,7 +116,7 @@ class Gradients:
     terms: list[Tensor | None]
 
     @classmethod
-    def zero(cls, scores: Scores, value: Tensor, wanted: tuple[bool, ...]) -> Gradients:
+    def zero(cls, scores: Scores, value: Tensor, wanted: tuple[bool, ...]) -> TiledGradients:
         terms = [torch.zeros_like(term) if want else None for term, want in zip(scores.terms, wanted, strict=True)]
         query, key = torch.zeros_like(scores.query_BJGQD), torch.zeros_like(scores.key_BJKD)
         return cls(query, key, torch.zeros_like(value), terms)

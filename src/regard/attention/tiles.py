@@ -45,9 +45,9 @@ def tile(
     pooled = sums.top.new_zeros(*sums.top.shape[:-1], down.bins, across.bins)
     height, width = block_shape(scores)
     for part, bins in down.parts(height):
-        seen = scores.rule.sight.span(part)
+        visible = scores.rule.sight.span(part)
         for section, boxes in across.parts(width):
-            if section.start < seen.stop and section.stop > seen.start:
+            if section.start < visible.stop and section.stop > visible.start:
                 weights = scores.weights(part, section, sums)
                 merge(pooled[..., bins, boxes], pool_block(weights, down.cell, across.cell, pool), pool)
     if pool == "mean":

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
-from regard.cli.evaluate import LABELS, shown, table
+from regard.cli.score_tables import LABELS, shown, table
 from regard.cli.verb import show, write
-from regard.cli.waiting import Progress
+from regard.cli.waiting import ProgressBar
 from regard.errors import InputError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -62,23 +62,23 @@ def ablate(
         raise InputError("there is no map of all heads to write", do="leave out --silence")
     given = read_data(data or [FOUND_ON], limit=limit)
     task = load_any(model, device)
-    with Progress("silencing heads") as told:
+    with ProgressBar("silencing heads") as on_progress:
         if silence:
-            found = together(task, given, score, silence)
+            result = together(task, given, score, silence)
         elif score == PRONOUNS or (score is None and given.grammar is not None):
-            found = pronouns(task, given, read_data(test), (most, allow, random, seed), told)
+            result = pronouns(task, given, read_data(test), (most, allow, random, seed), on_progress)
         else:
-            found = one_by_one(task, given, score, told)
-    save(found.effect, svg, csv)
+            result = one_by_one(task, given, score, on_progress)
+    save(result.effect, svg, csv)
     if json:
         import json as notation
 
-        write(notation.dumps(found.facts, ensure_ascii=False, indent=2), "-")
+        write(notation.dumps(result.facts, ensure_ascii=False, indent=2), "-")
     else:
-        show(found.view)
+        show(result.view)
 
 
-class Found(NamedTuple):
+class AblationResult(NamedTuple):
     """What to show, the same for JSON, and what each head did by itself, where each was tried."""
 
     view: RenderableType
@@ -87,8 +87,8 @@ class Found(NamedTuple):
 
 
 def pronouns(
-    task: Task, near: EvaluationData, far: EvaluationData, asked: tuple[int, float, int, int], told: Progress
-) -> Found:
+    task: Task, near: EvaluationData, far: EvaluationData, asked: tuple[int, float, int, int], on_progress: ProgressBar
+) -> AblationResult:
     """The search for the heads that let a translator say il or elle, where it is known what it should say."""
     from regard.tasks import Translator
     from regard.training.evaluate.pronoun_heads import Wanted, ablate_pronouns
@@ -99,11 +99,11 @@ def pronouns(
             found=f"{type(task).__name__} on {near.name} and {far.name}",
             do="give a translator of the grammar, grammar:valid and --test grammar:test, or choose another --score",
         )
-    found = ablate_pronouns(task, near.sentences(), far.sentences(), Wanted(*asked), told)
-    return Found(pronouns_view(found, near.name, far.name), found.to_dict(), found.alone)
+    ablation = ablate_pronouns(task, near.sentences(), far.sentences(), Wanted(*asked), on_progress)
+    return AblationResult(pronouns_view(ablation, near.name, far.name), ablation.to_dict(), ablation.alone)
 
 
-def one_by_one(task: Task, given: EvaluationData, score: str | None, told: Progress) -> Found:
+def one_by_one(task: Task, given: EvaluationData, score: str | None, on_progress: ProgressBar) -> AblationResult:
     """What each head's silence does to a score of `evaluate`."""
     from dataclasses import asdict
 
@@ -111,10 +111,10 @@ def one_by_one(task: Task, given: EvaluationData, score: str | None, told: Progr
     from regard.lens.effect import effect
 
     name = score or default_score(task)
-    found = effect(task, lambda model: scored(model, given, name), told=told)
-    view = effect_view(found, f"what the silence of each head changes: {LABELS.get(name, name)}, {given.name}")
-    heads = [asdict(one) for one in found.lines]
-    return Found(view, {"score": name, "baseline": found.baseline, "heads": heads}, found)
+    effects = effect(task, lambda model: scored(model, given, name), told=on_progress)
+    view = effect_view(effects, f"what the silence of each head changes: {LABELS.get(name, name)}, {given.name}")
+    heads = [asdict(one) for one in effects.lines]
+    return AblationResult(view, {"score": name, "baseline": effects.baseline, "heads": heads}, effects)
 
 
 def default_score(task: Task) -> str:
@@ -130,18 +130,18 @@ def scored(task: Task, given: EvaluationData, name: str) -> float:
     from regard.training.evaluate import evaluate
 
     how = {"beams": 1} if isinstance(task, Translator) else {}
-    found = evaluate(task, given, **how)  # type: ignore[arg-type]
-    known = [one.name for one in found.scores]
+    evaluation = evaluate(task, given, **how)  # type: ignore[arg-type]
+    known = [one.name for one in evaluation.scores]
     if name not in known:
         raise UnknownNameError("score", name, known)
-    return found[name]
+    return evaluation[name]
 
 
-def together(task: Task, given: EvaluationData, score: str | None, silence: Sequence[str]) -> Found:
+def together(task: Task, given: EvaluationData, score: str | None, silence: Sequence[str]) -> AblationResult:
     """One set of heads, as asked."""
     from regard.lens.effect import without
 
-    heads, name = [place(one) for one in silence], score or default_score(task)
+    heads, name = [site_head(one) for one in silence], score or default_score(task)
     name = "pronoun_agreement" if name == PRONOUNS else name
     before = scored(task, given, name)
     with without(task, heads):
@@ -149,10 +149,10 @@ def together(task: Task, given: EvaluationData, score: str | None, silence: Sequ
     view = table(LABELS.get(name, name), given.name)
     view.add_row("with all heads", shown(name, before))
     view.add_row(f"without {', '.join(silence)}", shown(name, after))
-    return Found(view, {"score": name, "heads": list(silence), "with": before, "without": after})
+    return AblationResult(view, {"score": name, "heads": list(silence), "with": before, "without": after})
 
 
-def place(text: str) -> tuple[str, int]:
+def site_head(text: str) -> tuple[str, int]:
     """A head as it is written."""
     site, colon, head = text.rpartition(":")
     if not colon or not head.isdecimal():
@@ -160,7 +160,7 @@ def place(text: str) -> tuple[str, int]:
     return site, int(head)
 
 
-def pronouns_view(found: Ablation, near: str, far: str) -> RenderableType:
+def pronouns_view(ablation: Ablation, near: str, far: str) -> RenderableType:
     from rich.console import Group
     from rich.text import Text
 
@@ -169,23 +169,27 @@ def pronouns_view(found: Ablation, near: str, far: str) -> RenderableType:
 
     title = "the probability of the right pronoun, where il or elle is to be written"
     return Group(
-        effect_view(found.alone, title),
-        Text(f"\nfound on {near}: {found.searched.asked:,} sentences with an it, {found.searched.others:,} without"),
-        lines_view(found.found),
-        Text(f"\nshown on {far}: {found.tested.asked:,} sentences with an it, {found.tested.others:,} without"),
-        lines_view(found.shown),
-        Text(f"\nthe heads that let it say il or elle: {', '.join(named(found.heads))}   (chance: 50 %)", style="bold"),
+        effect_view(ablation.alone, title),
+        Text(
+            f"\nfound on {near}: {ablation.searched.asked:,} sentences with an it, {ablation.searched.others:,} without"
+        ),
+        lines_view(ablation.found),
+        Text(f"\nshown on {far}: {ablation.tested.asked:,} sentences with an it, {ablation.tested.others:,} without"),
+        lines_view(ablation.shown),
+        Text(
+            f"\nthe heads that let it say il or elle: {', '.join(named(ablation.heads))}   (chance: 50 %)", style="bold"
+        ),
     )
 
 
 def lines_view(lines: Sequence[Line]) -> Table:
     from regard.training.evaluate.pronoun_heads import named
 
-    made = table("silent", "pronouns that agree", "BLEU of the others")
+    grid = table("silent", "pronouns that agree", "BLEU of the others")
     for line in lines:
         names = ", ".join(named(line.heads)) or "no head"
-        made.add_row(names, f"{line.measured.agreement:.1f} %", f"{line.measured.bleu:.2f}")
-    return made
+        grid.add_row(names, f"{line.measured.agreement:.1f} %", f"{line.measured.bleu:.2f}")
+    return grid
 
 
 def save(effect: Effect | None, svg: str | None, csv: str | None) -> None:

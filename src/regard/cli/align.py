@@ -10,17 +10,17 @@ import typer
 from regard.cli.attention_tables import alignment_view
 from regard.cli.lines import read_lines
 from regard.cli.texts import COLUMNS, ENCODING, source_of
-from regard.cli.waiting import Progress
+from regard.cli.waiting import ProgressBar
 from regard.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from regard.lens.alignment.bitext import Bitext
-    from regard.lens.alignment.choice import Choice
-    from regard.lens.alignment.decision import Fixed, Line
+    from regard.lens.alignment.choice import ReadingChoice
+    from regard.lens.alignment.decision import Fixed, ScoredReading
     from regard.tasks import Translator
-    from regard.text.scores.alignment import Link
+    from regard.text.scores.alignment_error import Link
 
 STANDARD = "-"
 VALIDATION = "grammar:valid:300"  # chosen on for a set of the grammar
@@ -58,7 +58,7 @@ def align(
     to look (layer, heads, and which row of a word) is chosen by the links of --dev, or so that --reverse agrees most,
     or as alignment.json says, or so that the map agrees with itself. Standard error tells which.
     """
-    from regard.lens.alignment.stream import Reader, stream
+    from regard.lens.alignment.stream import Aligner, stream
     from regard.text.grammar import is_grammar
 
     check_options(symmetrise, reverse, dev, dev_gold)
@@ -71,17 +71,19 @@ def align(
     tuning = read(dev, dev_gold, words, **alike) if dev else validation(texts)
     task, other = loaded(model, device, batch), None if reverse is None else loaded(reverse, device, batch)
     asked = fixed(site, head, row)
-    with Progress("choosing") as told:
-        kept = None if dev or other or any(part is not None for part in asked) else kept_choice(model, task)
-        ours, theirs = (kept, None) if kept else decided(task, other, tuning or texts.without_gold(), asked, told)
+    with ProgressBar("choosing") as on_progress:
+        stored = None if dev or other or any(part is not None for part in asked) else kept_choice(model, task)
+        ours, theirs = (
+            (stored, None) if stored else decided(task, other, tuning or texts.without_gold(), asked, on_progress)
+        )
     say(ours, theirs)
-    back = Reader(other, theirs.reading) if other and theirs and symmetrise else None
-    links = written(stream(texts, Reader(task, ours.reading), back, symmetrise or "union"), texts, json)
+    back = Aligner(other, theirs.reading) if other and theirs and symmetrise else None
+    links = written(stream(texts, Aligner(task, ours.reading), back, symmetrise or "union"), texts, json)
     if save:
         keep(model, task, ours)
     if texts.gold:
-        with Progress("comparing") as told:
-            lines = compared(task, texts, tuning, ours, links if back else [], told)
+        with ProgressBar("comparing") as on_progress:
+            lines = compared(task, texts, tuning, ours, links if back else [], on_progress)
         tell(lines, ours, texts, json)
 
 
@@ -138,8 +140,8 @@ def read(
         return read_bitext(source_of(files, columns, encoding), gold, words, limit, say_note)
     if columns is not None or encoding is not None:
         raise InputError("columns and encodings are those of a file, and there is none", do="name the file")
-    found = as_bitext("standard input", islice(tabbed(read_lines()), limit), words)
-    return found if gold is None else with_gold(found, gold)
+    bitext = as_bitext("standard input", islice(tabbed(read_lines()), limit), words)
+    return bitext if gold is None else with_gold(bitext, gold)
 
 
 def say_note(text: str) -> None:
@@ -149,9 +151,9 @@ def say_note(text: str) -> None:
 def fixed(site: str | None, head: str | None, row: str | None) -> Fixed:
     """What is told of where to read."""
     from regard.lens.alignment.decision import Fixed
-    from regard.lens.alignment.links import Reading
+    from regard.lens.alignment.links import AttentionReading
 
-    return Fixed(site, None if head is None else Reading.parse(f"site:{head}:input").heads, row)
+    return Fixed(site, None if head is None else AttentionReading.parse(f"site:{head}:input").heads, row)
 
 
 def validation(texts: Bitext) -> Bitext | None:
@@ -162,7 +164,7 @@ def validation(texts: Bitext) -> Bitext | None:
     return read_bitext([VALIDATION]) if is_grammar(texts.name) and texts.gold else None
 
 
-def kept_choice(model: str, task: Translator) -> Choice | None:
+def kept_choice(model: str, task: Translator) -> ReadingChoice | None:
     from regard.interop.folders import locate
     from regard.lens.alignment.stored_choice import read_choice
 
@@ -170,34 +172,38 @@ def kept_choice(model: str, task: Translator) -> Choice | None:
 
 
 def decided(
-    task: Translator, other: Translator | None, texts: Bitext, asked: Fixed, told: Progress
-) -> tuple[Choice, Choice | None]:
+    task: Translator, other: Translator | None, texts: Bitext, asked: Fixed, on_progress: ProgressBar
+) -> tuple[ReadingChoice, ReadingChoice | None]:
     """Where each model is read."""
     from regard.lens.alignment.decision import decide, decide_both
 
-    return (decide(task, texts, asked, told), None) if other is None else decide_both(task, other, texts, asked, told)
+    return (
+        (decide(task, texts, asked, on_progress), None)
+        if other is None
+        else decide_both(task, other, texts, asked, on_progress)
+    )
 
 
-def say(ours: Choice, theirs: Choice | None) -> None:
+def say(ours: ReadingChoice, theirs: ReadingChoice | None) -> None:
     """Where alignments are read, and why there."""
     typer.echo(f"regard: reads {ours.reading} ({ours.how})", err=True)
     if theirs is not None:
         typer.echo(f"regard: reads the reverse at {theirs.reading} ({theirs.how})", err=True)
 
 
-def written(found: Iterator[list[Link]], texts: Bitext, json: bool) -> list[list[Link]]:
+def written(link_lists: Iterator[list[Link]], texts: Bitext, json: bool) -> list[list[Link]]:
     """Print each line as it comes; kept where they are to be scored."""
-    from regard.text.scores.alignment import pharaoh
+    from regard.text.scores.alignment_error import pharaoh
 
-    kept: list[list[Link]] = []
+    scored: list[list[Link]] = []
     alone = not sys.stdout.isatty()  # else a bar would stand among the lines
-    with Progress("aligning") as told:
-        for number, links in enumerate(found):
+    with ProgressBar("aligning") as on_progress:
+        for number, links in enumerate(link_lists):
             typer.echo((as_json(texts, number, links) if json else pharaoh(links)).encode())
-            kept += [links] if texts.gold else []
+            scored += [links] if texts.gold else []
             if alone:
-                told(number + 1, len(texts.sources))
-    return kept
+                on_progress(number + 1, len(texts.sources))
+    return scored
 
 
 def as_json(texts: Bitext, number: int, links: list[Link]) -> str:
@@ -210,7 +216,7 @@ def as_json(texts: Bitext, number: int, links: list[Link]) -> str:
     return escaped(json.dumps(whole, ensure_ascii=False))
 
 
-def keep(model: str, task: Translator, choice: Choice) -> None:
+def keep(model: str, task: Translator, choice: ReadingChoice) -> None:
     """Beside the model."""
     from regard.interop.folders import locate
     from regard.lens.alignment.stored_choice import write_choice
@@ -219,21 +225,26 @@ def keep(model: str, task: Translator, choice: Choice) -> None:
 
 
 def compared(
-    task: Translator, texts: Bitext, tuning: Bitext | None, choice: Choice, joined: list[list[Link]], told: Progress
-) -> list[Line]:
+    task: Translator,
+    texts: Bitext,
+    tuning: Bitext | None,
+    choice: ReadingChoice,
+    joined: list[list[Link]],
+    on_progress: ProgressBar,
+) -> list[ScoredReading]:
     """How far the links are from those made by hand, and what other readings would give."""
     from regard.lens.alignment.choice import error_rates
-    from regard.lens.alignment.decision import ENOUGH, Line, align, compare
-    from regard.text.scores.alignment import alignment_score
+    from regard.lens.alignment.decision import ENOUGH, ScoredReading, align, compare
+    from regard.text.scores.alignment_error import alignment_score
 
     known = tuning.first(ENOUGH) if tuning is not None and tuning.gold else None
-    tuned = None if known is None else error_rates(align(task, known, told=told), known.gold)
-    lines = compare(task, texts, choice, tuned, told)
-    both = [Line("both directions", choice.reading, alignment_score(joined, texts.gold))] if joined else []
+    tuned = None if known is None else error_rates(align(task, known, on_progress=on_progress), known.gold)
+    lines = compare(task, texts, choice, tuned, on_progress)
+    both = [ScoredReading("both directions", choice.reading, alignment_score(joined, texts.gold))] if joined else []
     return [*both, *lines]
 
 
-def tell(lines: list[Line], choice: Choice, texts: Bitext, json: bool) -> None:
+def tell(lines: list[ScoredReading], choice: ReadingChoice, texts: Bitext, json: bool) -> None:
     """The table on standard error; as JSON on standard output."""
     import json as notation
 

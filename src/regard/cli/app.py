@@ -19,7 +19,7 @@ from regard.cli.record import record
 from regard.cli.steps import steps
 from regard.cli.train import train
 from regard.cli.translate import translate
-from regard.cli.verb import Verb, flowing
+from regard.cli.verb import VerbCommand, flowing
 
 app = typer.Typer(
     name="regard",
@@ -32,7 +32,7 @@ app = typer.Typer(
 for verb in (
     steps, check, train, evaluate, translate, generate, classify, look, record, heads, align, ablate, info, export,
 ):  # fmt: skip
-    app.command(cls=Verb, help=flowing(verb.__doc__))(verb)
+    app.command(cls=VerbCommand, help=flowing(verb.__doc__))(verb)
 
 
 def show_version(wanted: bool) -> None:

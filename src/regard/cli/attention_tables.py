@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
 
-    from regard.lens.alignment.decision import Line
+    from regard.lens.alignment.decision import ScoredReading
     from regard.training.evaluate.antecedents import Antecedents
     from regard.training.evaluate.attention import Attention
 
@@ -17,47 +17,47 @@ BEST = 8  # heads that are shown where there are more
 LINES = 24
 
 
-def attention_views(seen: Attention) -> list[RenderableType]:
+def attention_views(attention: Attention) -> list[RenderableType]:
     """Alignments, then antecedents."""
     from rich.text import Text
 
-    views: list[RenderableType] = [alignment_view(seen.lines, seen.lines[0].rate.sentences)]
-    if seen.antecedents.asked:
-        asked, chance = seen.antecedents.asked, "chance: 50 %"
+    views: list[RenderableType] = [alignment_view(attention.lines, attention.lines[0].rate.sentences)]
+    if attention.antecedents.asked:
+        asked, chance = attention.antecedents.asked, "chance: 50 %"
         views += [Text(f'the antecedent of "it" above the rival noun, of {asked:,} pronouns; {chance}')]
-        views += [antecedents_view(seen.antecedents)]
+        views += [antecedents_view(attention.antecedents)]
     return views
 
 
-def alignment_view(lines: list[Line], sentences: int) -> Table:
+def alignment_view(lines: list[ScoredReading], sentences: int) -> Table:
     """How good the chosen reading is, and others."""
-    made = plain_table(
+    grid = plain_table(
         f"alignments, {sentences:,} pairs", "read at", "error rate", "sure only", "precision", "recall", texts=2
     )
     for one in lines:
         rate = one.rate
         shares = (rate.aer, rate.sure_only, rate.precision, rate.recall)
-        made.add_row(one.name, str(one.reading), *(f"{100 * share:.1f} %" for share in shares))
-    return made
+        grid.add_row(one.name, str(one.reading), *(f"{100 * share:.1f} %" for share in shares))
+    return grid
 
 
-def antecedents_view(found: Antecedents) -> Table:
+def antecedents_view(antecedents: Antecedents) -> Table:
     """All heads, a site on a line; the best of them where there are many."""
     from regard.training.evaluate.antecedents import ROWS
 
     lines: dict[tuple[str, str], list[str]] = {}
-    for one in found.heads:
+    for one in antecedents.heads:
         lines.setdefault((one.row, one.site), []).append(f"{100 * one.share:.1f} %")
     widest = max(map(len, lines.values()))
     if widest <= FEW and len(lines) <= LINES:
-        made = plain_table("row", "site", *(f"head {head}" for head in range(widest)), texts=2)
+        grid = plain_table("row", "site", *(f"head {head}" for head in range(widest)), texts=2)
         for (row, site), shares in lines.items():
-            made.add_row(ROWS[row], site, *shares)
-        return made
-    made = plain_table(f"best {BEST} of {len(found.heads):,}", "site", "head", "share", texts=2)
-    for one in sorted(found.heads, key=lambda one: -one.share)[:BEST]:
-        made.add_row(ROWS[one.row], one.site, str(one.head), f"{100 * one.share:.1f} %")
-    return made
+            grid.add_row(ROWS[row], site, *shares)
+        return grid
+    grid = plain_table(f"best {BEST} of {len(antecedents.heads):,}", "site", "head", "share", texts=2)
+    for one in sorted(antecedents.heads, key=lambda one: -one.share)[:BEST]:
+        grid.add_row(ROWS[one.row], one.site, str(one.head), f"{100 * one.share:.1f} %")
+    return grid
 
 
 def plain_table(*columns: str, texts: int) -> Table:
@@ -65,7 +65,7 @@ def plain_table(*columns: str, texts: int) -> Table:
     from rich.table import Table
     from rich.text import Text
 
-    made = Table(box=None, pad_edge=False, header_style="dim")
+    grid = Table(box=None, pad_edge=False, header_style="dim")
     for number, name in enumerate(columns):
-        made.add_column(Text(name), justify="right" if number >= texts else "left", no_wrap=True)
-    return made
+        grid.add_column(Text(name), justify="right" if number >= texts else "left", no_wrap=True)
+    return grid

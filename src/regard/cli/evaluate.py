@@ -8,9 +8,10 @@ import typer
 
 from regard.cli.attention_tables import attention_views
 from regard.cli.lines import plain
+from regard.cli.score_tables import LABELS, shown, table
 from regard.cli.texts import COLUMNS, ENCODING, source_of
 from regard.cli.verb import show, write
-from regard.cli.waiting import Progress
+from regard.cli.waiting import ProgressBar
 from regard.errors import InputError
 
 if TYPE_CHECKING:
@@ -22,21 +23,6 @@ if TYPE_CHECKING:
     from regard.text.scores import Comparison
     from regard.training.evaluate import Evaluation
 
-LABELS = {
-    "bleu": "BLEU",
-    "bleu_lowercase": "BLEU, lower-cased",
-    "bleu_tokenised": "BLEU, lower-cased, Moses tokens",
-    "chrf": "chrF",
-    "pronoun_agreement": "pronouns that agree",
-    "alignment_error_rate": "alignment error rate",
-    "alignment_error_rate_sure": "alignment error rate, sure links only",
-    "accuracy": "accuracy",
-    "macro_f1": "F1, mean over labels",
-    "nats_per_token": "nats per token",
-    "perplexity": "perplexity per token",
-    "nats_per_character": "nats per character",
-}
-SHARES = ("pronoun_agreement", "alignment_error_rate", "alignment_error_rate_sure", "accuracy", "macro_f1")
 MOST = 12  # labels whose confusion is shown
 
 
@@ -80,20 +66,20 @@ def evaluate(
     if output is not None:
         check_output(task)
     language = language or target_language(model)
-    with Progress("evaluating") as told:
-        found = score(
+    with ProgressBar("evaluating") as on_progress:
+        evaluation = score(
             task, given, beams=beams, alpha=alpha, batch=batch, language=language, against=other,
-            window=block_of(model), told=told,
+            window=block_of(model), told=on_progress,
         )  # fmt: skip
     if isinstance(task, Translator):
-        with Progress("looking at attention") as told:
-            found = look_into(found, task, given, model, told)
+        with ProgressBar("looking at attention") as on_progress:
+            evaluation = look_into(evaluation, task, given, model, on_progress)
     if output is not None:
-        write("".join(f"{plain(text)}\n" for text in found.outputs), output)
+        write("".join(f"{plain(text)}\n" for text in evaluation.outputs), output)
     if json:
-        write(notation.dumps(found.to_dict(), ensure_ascii=False, indent=2), "-")
+        write(notation.dumps(evaluation.to_dict(), ensure_ascii=False, indent=2), "-")
     else:
-        show(view(found, against))
+        show(view(evaluation, against))
 
 
 def rival(name: str | None, device: str) -> Translator | None:
@@ -112,84 +98,67 @@ def check_output(task: Task) -> None:
         raise InputError("this model is scored without writing texts", do="leave out --output")
 
 
-def view(found: Evaluation, against: str | None = None) -> RenderableType:
+def view(evaluation: Evaluation, against: str | None = None) -> RenderableType:
     """Scores first, with what would be had for nothing beside them; then what they are made of."""
     from rich.console import Group
     from rich.text import Text
 
-    speed = f", {found.words_per_second:,.0f} words a second" if found.words_per_second else ""
-    title = f"{found.task}, {found.data}: {found.count:,} {found.unit} in {found.seconds:.1f} s{speed}"
-    parts: list[RenderableType] = [Text(title, style="bold"), scores_view(found)]
-    parts += [by_length_view(found)] if found.by_length else []
-    parts += attention_views(found.attention) if found.attention else []
-    parts += [labels_view(found)] if found.labels else []
-    parts += [confusion_view(found)] if 1 < len(found.labels) <= MOST else []
-    parts += [Text(compared(found.comparison, against))] if found.comparison else []
-    parts += [Text(f"note: {note}", style="yellow") for note in found.notes]
-    parts += [Text(signatures(found), style="dim")] if signatures(found) else []
+    speed = f", {evaluation.words_per_second:,.0f} words a second" if evaluation.words_per_second else ""
+    amount = f"{evaluation.count:,} {evaluation.unit} in {evaluation.seconds:.1f} s{speed}"
+    title = f"{evaluation.task}, {evaluation.data}: {amount}"
+    parts: list[RenderableType] = [Text(title, style="bold"), scores_view(evaluation)]
+    parts += [by_length_view(evaluation)] if evaluation.by_length else []
+    parts += attention_views(evaluation.attention) if evaluation.attention else []
+    parts += [labels_view(evaluation)] if evaluation.labels else []
+    parts += [confusion_view(evaluation)] if 1 < len(evaluation.labels) <= MOST else []
+    parts += [Text(compared(evaluation.comparison, against))] if evaluation.comparison else []
+    parts += [Text(f"note: {note}", style="yellow") for note in evaluation.notes]
+    parts += [Text(signatures(evaluation), style="dim")] if signatures(evaluation) else []
     return Group(*(part for number, one in enumerate(parts) for part in ((Text(""), one) if number else (one,))))
 
 
-def signatures(found: Evaluation) -> str:
+def signatures(evaluation: Evaluation) -> str:
     """How the scores came about; those that came about alike on one line."""
     names: dict[str, list[str]] = {}
-    for score in found.scores:
+    for score in evaluation.scores:
         names.setdefault(score.signature, []).append(LABELS[score.name])
     return "\n".join(f"{'; '.join(alike)}: {signature}" for signature, alike in names.items() if signature)
 
 
-def table(*columns: str) -> Table:
-    """Names to the left, numbers to the right."""
-    from rich.table import Table
-    from rich.text import Text
-
-    made = Table(box=None, pad_edge=False, header_style="dim")
-    for number, name in enumerate(columns):
-        made.add_column(Text(name), justify="right" if number else "left", no_wrap=bool(number))
-    return made
+def scores_view(evaluation: Evaluation) -> Table:
+    grid = table("score", "model", *([evaluation.baseline] if evaluation.baseline else []))
+    for score in evaluation.scores:
+        beside = evaluation.baselines.get(score.name)
+        other = [] if not evaluation.baseline else ["" if beside is None else shown(score.name, beside)]
+        grid.add_row(LABELS[score.name], shown(score.name, score.value), *other)
+    return grid
 
 
-def scores_view(found: Evaluation) -> Table:
-    made = table("score", "model", *([found.baseline] if found.baseline else []))
-    for score in found.scores:
-        beside = found.baselines.get(score.name)
-        other = [] if not found.baseline else ["" if beside is None else shown(score.name, beside)]
-        made.add_row(LABELS[score.name], shown(score.name, score.value), *other)
-    return made
-
-
-def shown(name: str, value: float) -> str:
-    """Shares as percentages, BLEU and chrF as everyone prints them, nats with more digits."""
-    if name in SHARES:
-        return f"{value:.1f} %"
-    return f"{value:.4f}" if name.startswith("nats") else f"{value:,.2f}"
-
-
-def by_length_view(found: Evaluation) -> Table:
-    made = table("words in the source", "pairs", "BLEU")
-    for row in found.by_length:
+def by_length_view(evaluation: Evaluation) -> Table:
+    grid = table("words in the source", "pairs", "BLEU")
+    for row in evaluation.by_length:
         words = f"over {row.low}" if row.high is None else f"{row.low + 1} to {row.high}"
-        made.add_row(words, f"{row.pairs:,}", f"{row.score:.2f}")
-    return made
+        grid.add_row(words, f"{row.pairs:,}", f"{row.score:.2f}")
+    return grid
 
 
-def labels_view(found: Evaluation) -> Table:
+def labels_view(evaluation: Evaluation) -> Table:
     from rich.text import Text
 
-    made = table("label", "precision", "recall", "F1", "texts")
-    for row in found.labels:
-        made.add_row(Text(row.label), f"{row.precision:.3f}", f"{row.recall:.3f}", f"{row.f1:.3f}", f"{row.texts:,}")
-    return made
+    grid = table("label", "precision", "recall", "F1", "texts")
+    for row in evaluation.labels:
+        grid.add_row(Text(row.label), f"{row.precision:.3f}", f"{row.recall:.3f}", f"{row.f1:.3f}", f"{row.texts:,}")
+    return grid
 
 
-def confusion_view(found: Evaluation) -> Table:
+def confusion_view(evaluation: Evaluation) -> Table:
     from rich.text import Text
 
-    names = [row.label for row in found.labels]
-    made = table("true label, and what was said", *names)
-    for truth in names:
-        made.add_row(Text(truth), *(f"{found.confusion.get((truth, said), 0):,}" for said in names))
-    return made
+    names = [row.label for row in evaluation.labels]
+    grid = table("true label, and what was said", *names)
+    for label in names:
+        grid.add_row(Text(label), *(f"{evaluation.confusion.get((label, output), 0):,}" for output in names))
+    return grid
 
 
 def compared(one: Comparison, against: str | None) -> str:

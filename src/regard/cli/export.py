@@ -33,25 +33,25 @@ def export(
 
     from regard.tasks.exporting import export as export_model
 
-    found = export_model(model, out, to)
+    exported = export_model(model, out, to)
     if json:
-        write(notation.dumps({**asdict(found), "folder": str(found.folder)}, ensure_ascii=False, indent=2), "-")
+        write(notation.dumps({**asdict(exported), "folder": str(exported.folder)}, ensure_ascii=False, indent=2), "-")
     else:
-        write("\n".join(words(found)), "-")
+        write("\n".join(words(exported)), "-")
 
 
-def words(found: Exported) -> Iterator[str]:
+def words(exported: Exported) -> Iterator[str]:
     """What was written, that it is the same, and how to load it."""
-    place = str(found.folder)
-    yield f"{place} is ready: {', '.join(found.files)}"
-    for one in found.compared:
+    folder = str(exported.folder)
+    yield f"{folder} is ready: {', '.join(exported.files)}"
+    for one in exported.compared:
         yield f"  read by {one.reader}: the same ids and texts, logits within {one.difference:.0e} of the largest"
-    if len(found.compared) == 1:
+    if len(exported.compared) == 1:
         yield "  not read by transformers, which is not installed: pip install regard[hf]"
-    if found.loads == "AutoModelForSeq2SeqLM":
+    if exported.loads == "AutoModelForSeq2SeqLM":
         yield "  with num_beams=1 it says the same; beams are ranked there by another penalty for length, so may differ"
     yield "load it in Python:"
-    yield f"  from transformers import {found.loads}, AutoTokenizer"
-    yield f"  tokenizer = AutoTokenizer.from_pretrained({place!r})"
-    yield f"  model = {found.loads}.from_pretrained({place!r})"
-    yield f"or: regard {VERBS.get(found.loads, 'classify')} {shlex.quote(place)}"
+    yield f"  from transformers import {exported.loads}, AutoTokenizer"
+    yield f"  tokenizer = AutoTokenizer.from_pretrained({folder!r})"
+    yield f"  model = {exported.loads}.from_pretrained({folder!r})"
+    yield f"or: regard {VERBS.get(exported.loads, 'classify')} {shlex.quote(folder)}"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from regard.cli.lines import read_lines
-from regard.cli.recordings import MODEL, STANDARD, is_recording, opened, read_file
+from regard.cli.recordings import MODEL, STANDARD, is_recording, open_model, read_file
 from regard.cli.verb import show
 from regard.errors import InputError, UnknownNameError
 
@@ -49,7 +49,7 @@ def heads(
 
 def counted(model: str, texts: str | None, limit: int | None, device: str) -> tuple[Heads, str]:
     """The table, and what it is made from."""
-    from regard.cli.waiting import Progress
+    from regard.cli.waiting import ProgressBar
     from regard.lens.analysis.survey import read_lines as as_texts
     from regard.lens.analysis.survey import survey
     from regard.lens.recording_api import Recording
@@ -57,18 +57,18 @@ def counted(model: str, texts: str | None, limit: int | None, device: str) -> tu
     if is_recording(model):
         if texts is not None:
             raise InputError("a recording holds its texts already", found=f"--texts {texts}", do="leave it out")
-        seen = Recording.load(model)
-        return seen.heads(), f"{model}: {len(seen.calls)} call{'s' * (len(seen.calls) != 1)}"
+        recording = Recording.load(model)
+        return recording.heads(), f"{model}: {len(recording.calls)} call{'s' * (len(recording.calls) != 1)}"
     if texts is None:
         raise InputError("there are no texts to read", do=f"regard heads {model} --texts FILE, one text a line")
-    subject = opened(model, device)
+    subject = open_model(model, device)
     lines = as_texts(iter(file_lines(texts)), pair=subject.pair)[:limit]
-    with Progress("reading") as told:
-        found = survey(subject, lines, told)
-    if found.too_long:
-        places = ", ".join(map(str, found.too_long[:8])) + (" …" if len(found.too_long) > 8 else "")
-        typer.echo(f"note: left out as longer than the model can read: line {places}", err=True)
-    return found.heads, f"{model}: {found.texts:,} text{'s' * (found.texts != 1)}"
+    with ProgressBar("reading") as on_progress:
+        result = survey(subject, lines, on_progress)
+    if result.too_long:
+        numbers = ", ".join(map(str, result.too_long[:8])) + (" …" if len(result.too_long) > 8 else "")
+        typer.echo(f"note: left out as longer than the model can read: line {numbers}", err=True)
+    return result.heads, f"{model}: {result.texts:,} text{'s' * (result.texts != 1)}"
 
 
 def file_lines(name: str) -> Iterator[str]:

@@ -7,7 +7,7 @@ from typing import Any
 import typer
 
 from regard.cli.recordings import MODEL, is_recording
-from regard.cli.verb import write
+from regard.cli.verb import size, write
 
 
 def info(
@@ -17,16 +17,16 @@ def info(
     """Say what a model is: family, sizes, parameters, tokenizer, and where it comes from; or what a recording holds."""
     import json as notation
 
-    found = described(model)
+    facts = described(model)
     if json:
-        write(notation.dumps(found, ensure_ascii=False, indent=2), "-")
+        write(notation.dumps(facts, ensure_ascii=False, indent=2), "-")
         return
     from rich.console import Console
     from rich.table import Table
 
-    card = found.pop("card", None)
+    card = facts.pop("card", None)
     table = Table(box=None, show_header=False, pad_edge=False)
-    for name, value in found.items():
+    for name, value in facts.items():
         table.add_row(name, size(value) if name in ("size", "weights") else as_words(value))
     Console().print(table, highlight=False, markup=False)
     if card:
@@ -41,14 +41,6 @@ def described(name: str) -> dict[str, Any]:
     from regard.tasks.describe import describe
 
     return describe(name)
-
-
-def size(count: int) -> str:
-    """Bytes, as people read them."""
-    for unit, wide in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if count >= wide:
-            return f"{count / wide:.1f} {unit}"
-    return f"{count} bytes"
 
 
 def as_words(value: Any) -> str:

@@ -21,8 +21,8 @@ def load_as(kind: type[T], name: str, device: str) -> T:
     task = load_any(name, device)
     if isinstance(task, kind):
         return task
-    found = type(task)
-    raise InputError(f"{name} is not {KINDS[kind]}", found=KINDS[found], do=f"regard {VERBS[found]} {name}")
+    actual = type(task)
+    raise InputError(f"{name} is not {KINDS[kind]}", found=KINDS[actual], do=f"regard {VERBS[actual]} {name}")
 
 
 def load_any(name: str, device: str) -> Task:

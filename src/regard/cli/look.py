@@ -60,36 +60,36 @@ def look(
     files = {"html": html, "svg": svg, "png": png, "csv": csv}
     which = row_named(row)
     check_files(files, keys=token is not None or top is not None)
-    seen = chosen(recorded(model, text, target, device), call)
+    recording = chosen(recorded(model, text, target, device), call)
     down, across = extent("--rows", rows), extent("--columns", columns)
-    aims = aimed(seen.last, site, head).items()
+    aims = aimed(recording.last, site, head).items()
     views = {replace(view, row=which, rows=down, columns=across): why for view, why in aims}
     if not any(files.values()):
-        show(shown(seen.last, views, token, top))
+        show(shown(recording.last, views, token, top))
         return
-    keys = None if token is None and top is None else all_keys(seen.last, list(views), token, top)
+    keys = None if token is None and top is None else all_keys(recording.last, list(views), token, top)
     for kind, file in files.items():
         if file is not None:
-            to_file(seen, list(views), kind, file)
+            to_file(recording, list(views), kind, file)
     if keys is not None:
         show(keys)
 
 
-def row_named(told: str) -> Row:
-    if told in (OUTPUT, INPUT):
-        return OUTPUT if told == OUTPUT else INPUT
+def row_named(name: str) -> Row:
+    if name in (OUTPUT, INPUT):
+        return OUTPUT if name == OUTPUT else INPUT
     raise InputError(
-        "a decoder's row belongs to two tokens", found=f"--row {told}",
+        "a decoder's row belongs to two tokens", found=f"--row {name}",
         do="--row output for the token it writes, --row input for the one it has read; some rows only: --rows 20:50",
     )  # fmt: skip
 
 
 def check_files(files: dict[str, str | None], *, keys: bool) -> None:
-    told = [f"--{kind}" for kind, file in files.items() if file == STANDARD]
-    if len(told) > 1 or (told and keys):
+    forms = [f"--{kind}" for kind, file in files.items() if file == STANDARD]
+    if len(forms) > 1 or (forms and keys):
         raise InputError(
             "only one form at a time can go to standard output",
-            found=", ".join(told) + (", and the top keys" if keys else ""),
+            found=", ".join(forms) + (", and the top keys" if keys else ""),
             do="name a file for the others: --svg map.svg",
         )
     if files["png"] == STANDARD and sys.stdout.isatty():
@@ -113,13 +113,13 @@ def aimed(call: Call, site: str | None, head: str | None) -> dict[View, str]:
     return {View(choice.site, choice.head): choice.why for choice in choices}
 
 
-def head_number(told: str) -> int:
-    if not told.isdecimal():
-        raise InputError("a head is a number, from 0", found=f"--head {told}", do="--head 3, or --head all")
-    return int(told)
+def head_number(text: str) -> int:
+    if not text.isdecimal():
+        raise InputError("a head is a number, from 0", found=f"--head {text}", do="--head 3, or --head all")
+    return int(text)
 
 
-def to_file(seen: Recording, views: list[View], kind: str, file: str) -> None:
+def to_file(recording: Recording, views: list[View], kind: str, file: str) -> None:
     """One form, to a file or to standard output."""
     from regard.lens.draw.heat_picture import picture
 
@@ -130,21 +130,21 @@ def to_file(seen: Recording, views: list[View], kind: str, file: str) -> None:
         if first.rows is not None or first.columns is not None:
             typer.echo("note: a page holds whole maps, so --rows and --columns do not change it", err=True)
         head = None if first.site is None else first.head
-        write(page(seen, site=first.site, head=head, row=first.row), file)
+        write(page(recording, site=first.site, head=head, row=first.row), file)
     elif kind == "svg":
         from regard.lens.draw.heat_svg import svg
 
-        write(svg(picture(seen.last, *views)), file)
+        write(svg(picture(recording.last, *views)), file)
     elif kind == "png":
         from regard.lens.draw.heat_png import write_png
 
-        write_png(picture(seen.last, *views), sys.stdout.buffer if file == STANDARD else file)
-        said(file)
+        write_png(picture(recording.last, *views), sys.stdout.buffer if file == STANDARD else file)
+        report_written(file)
     else:
         from regard.lens.head_kinds import write_csv
 
-        write_csv(sys.stdout if file == STANDARD else file, tables(seen.last, views))
-        said(file)
+        write_csv(sys.stdout if file == STANDARD else file, tables(recording.last, views))
+        report_written(file)
 
 
 def tables(call: Call, views: list[View]) -> Iterator[list[object]]:
@@ -156,6 +156,6 @@ def tables(call: Call, views: list[View]) -> Iterator[list[object]]:
     return chain.from_iterable(chain([[]] if number else [], table(call, view)) for number, view in enumerate(views))
 
 
-def said(file: str) -> None:
+def report_written(file: str) -> None:
     if file != STANDARD:
         typer.echo(f"wrote {file}", err=True)

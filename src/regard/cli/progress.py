@@ -36,7 +36,7 @@ LONG = 600.0  # seconds, after which it is said how to have something sooner
 BAR = range(10, 41)  # how wide the bar may be; where there is less room it is left out
 
 
-class Progress:
+class TrainingProgress:
     """A listener for `regard.training.train`, for the length of a with block. `source` is a text it has seen.
 
     `quick` is a command that would not take long, for those who did not know that this one does.
@@ -68,7 +68,7 @@ class Lines:
     def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
         self.console, self.clock = console, clock
         self.at: Stepped | None = None  # the newest
-        self.said, self.said_step, self.what = -EVERY, 0, ""
+        self.printed, self.printed_step, self.what = -EVERY, 0, ""
         self.quick = ""
 
     def start(self) -> None:
@@ -93,8 +93,8 @@ class Lines:
 
     def preparing(self, event: Preparing) -> None:
         now = self.clock()
-        if event.what != self.what or now - self.said >= EVERY:
-            self.what, self.said = event.what, now
+        if event.what != self.what or now - self.printed >= EVERY:
+            self.what, self.printed = event.what, now
             self.say(" ".join(filter(None, (event.what, amount(event)))))
 
     def started(self, event: Started) -> None:
@@ -102,7 +102,7 @@ class Lines:
             self.say("\n".join(f"  {line}".rstrip() for line in event.recipe.strip().split("\n")), "dim")
         done = f"{event.step:,} of {event.steps:,} steps done" if event.step else f"{event.steps:,} steps"
         self.say(f"{event.parameters:,} parameters on {event.device}, {done}")
-        self.said, self.said_step = self.clock(), event.step
+        self.printed, self.printed_step = self.clock(), event.step
 
     def plan(self, event: Planned) -> None:
         self.say(plan_words(event))
@@ -112,8 +112,8 @@ class Lines:
     def step(self, event: Stepped) -> None:
         self.at = event
         now = self.clock()
-        if now - self.said >= EVERY or event.step - self.said_step >= SHARE * event.steps:
-            self.said, self.said_step = now, event.step
+        if now - self.printed >= EVERY or event.step - self.printed_step >= SHARE * event.steps:
+            self.printed, self.printed_step = now, event.step
             self.say("  ".join(step_words(event)))
 
     def valid(self, event: Validated) -> None:
@@ -139,7 +139,7 @@ class Display(Lines):
     def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__(console, clock)
         self.prepared: Preparing | None = None
-        self.kept = 0  # the step of the newest checkpoint
+        self.saved_step = 0  # the step of the newest checkpoint
         self.live = Live(
             get_renderable=self.bar, console=console, refresh_per_second=REFRESHED, transient=True,
             redirect_stdout=False,
@@ -162,7 +162,7 @@ class Display(Lines):
         self.at, self.prepared = event, None
 
     def saved(self, event: Saved) -> None:
-        self.kept = event.step
+        self.saved_step = event.step
 
     def valid(self, event: Validated) -> None:
         super().valid(event)
@@ -177,8 +177,8 @@ class Display(Lines):
         if self.at is None:
             return Text("")
         words = step_words(self.at)
-        if self.kept:
-            words.append(f"saved at {self.kept:,}")
+        if self.saved_step:
+            words.append(f"saved at {self.saved_step:,}")
         return self.row(words, self.at.step, self.at.steps)
 
     def row(self, words: list[str], done: int, total: int | None) -> RenderableType:

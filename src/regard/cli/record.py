@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from regard.cli.recordings import ENDING, check_input, given, opened, read_file
+from regard.cli.recordings import ENDING, check_input, given, open_model, read_file
+from regard.cli.verb import size
 from regard.errors import InputError
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def record(
     The file holds queries, keys and the log-sum-exp of each row, not the map itself: every weight can be had from it,
     exactly, with `regard look FILE.regard`, `regard heads FILE.regard` or regard.Recording.load.
     """
-    from regard.cli.waiting import Progress
+    from regard.cli.waiting import ProgressBar
     from regard.lens.analysis.survey import read_lines
 
     if (text is None) == (file is None):
@@ -44,49 +45,50 @@ def record(
     check_input(text, target)
     whole = given(text) if text is not None else read_file(file) if file is not None else ""
     options: dict[str, Any] = {"sites": sites or None, "heads": numbers(heads), "dtype": dtype, "values": values}
-    with Progress("recording") as told:
-        subject = opened(model, device)
+    with ProgressBar("recording") as on_progress:
+        subject = open_model(model, device)
         if not lines:
-            seen = subject.see(whole.strip("\n"), None if target is None else given(target), **options)
+            recording = subject.see(whole.strip("\n"), None if target is None else given(target), **options)
         else:
             if target is not None:
                 raise InputError(
                     "with --lines each line brings its own target", do="put a tab and the target behind it"
                 )
-            seen = one_by_one(subject, read_lines(iter(whole.splitlines()), pair=subject.pair), options, told)
-        seen.save(out)
-    typer.echo(f"wrote {out}: {words(seen, out)}", err=True)
-    typer.echo(f"{'✓' if seen.badge.true else '✗ not what the model used:'} {seen.badge}", err=True)
+            recording = one_by_one(
+                subject, read_lines(iter(whole.splitlines()), pair=subject.pair), options, on_progress
+            )
+        recording.save(out)
+    typer.echo(f"wrote {out}: {words(recording, out)}", err=True)
+    typer.echo(f"{'✓' if recording.badge.true else '✗ not what the model used:'} {recording.badge}", err=True)
 
 
-def one_by_one(subject: Any, lines: list[Any], options: dict[str, Any], told: Any) -> Recording:
+def one_by_one(subject: Any, lines: list[Any], options: dict[str, Any], on_progress: Any) -> Recording:
     """A call for each line."""
     from regard.lens.recording_api import Recording
 
     calls = []
     for number, line in enumerate(lines, 1):
         calls.append(subject.see(line.text, line.target, **options).last)
-        told(number, len(lines))
+        on_progress(number, len(lines))
     if not calls:
         raise InputError("there is no text to record", found="no line with words", do="give one text a line")
     return Recording(calls=calls)
 
 
-def numbers(told: str | None) -> list[int] | None:
-    if told is None:
+def numbers(text: str | None) -> list[int] | None:
+    if text is None:
         return None
-    parts = [part.strip() for part in told.split(",")]
+    parts = [part.strip() for part in text.split(",")]
     if not all(part.isdecimal() for part in parts):
-        raise InputError("heads are numbers, from 0", found=f"--heads {told}", do="--heads 0,3")
+        raise InputError("heads are numbers, from 0", found=f"--heads {text}", do="--heads 0,3")
     return [int(part) for part in parts]
 
 
-def words(seen: Recording, path: Path) -> str:
+def words(recording: Recording, path: Path) -> str:
     """What is in it, in a line."""
-    from regard.cli.info import size
     from regard.lens.analysis.recording_summary import tokens_words
 
-    call, calls = seen.last, len(seen.calls)
+    call, calls = recording.last, len(recording.calls)
     many = f"{calls} calls, the last of " if calls > 1 else ""
     heads = sum(len(one.heads) for one in call.maps.values())
     sites = f"{len(call.sites)} site{'s' * (len(call.sites) != 1)}"

@@ -24,7 +24,7 @@ def is_recording(name: str) -> bool:
     return name.endswith(ENDING) and not Path(name).is_dir()
 
 
-def opened(name: str, device: str) -> Subject:
+def open_model(name: str, device: str) -> Subject:
     """The model of that name; what its user should know of it is said."""
     from regard.lens.analysis.subject import open_subject
 
@@ -36,7 +36,7 @@ def opened(name: str, device: str) -> Subject:
 
 def recorded(name: str, text: str | None, target: str | None, device: str) -> Recording:
     """What is in the file, or what the model does with the text."""
-    from regard.cli.waiting import Progress
+    from regard.cli.waiting import ProgressBar
     from regard.lens.recording_api import Recording
 
     if is_recording(name):
@@ -46,8 +46,8 @@ def recorded(name: str, text: str | None, target: str | None, device: str) -> Re
     if text is None:
         raise InputError("there is no text to look at", do=f'regard look {name} "some text"')
     check_input(text, target)
-    with Progress("reading"):
-        return opened(name, device).see(given(text), None if target is None else given(target))
+    with ProgressBar("reading"):
+        return open_model(name, device).see(given(text), None if target is None else given(target))
 
 
 def check_input(text: str | None, target: str | None) -> None:
@@ -83,11 +83,11 @@ def chosen(recording: Recording, call: int | None) -> Recording:
     return Made(calls=[calls[call]])
 
 
-def extent(name: str, told: str | None) -> Extent | None:
+def extent(name: str, text: str | None) -> Extent | None:
     """Tokens "20:50", counted from 0, the last left out."""
-    if told is None:
+    if text is None:
         return None
-    start, colon, stop = told.partition(":")
+    start, colon, stop = text.partition(":")
     if not (colon and start.isdecimal() and stop.isdecimal()):
-        raise InputError(f"{name} must be two numbers of tokens", found=f"{told!r}", do=f"{name} 20:50")
+        raise InputError(f"{name} must be two numbers of tokens", found=f"{text!r}", do=f"{name} 20:50")
     return int(start), int(stop)

@@ -52,8 +52,8 @@ def steps(
     )  # fmt: skip
     row = sheet.row(0 if query is None else query)
     if query is not None and (times := len(sheet.places(query))) > 1:
-        told = f'note: "{query}" stands there {times} times, and this is the first; for the second: --query {query}:2'
-        typer.echo(told, err=True)
+        note = f'note: "{query}" stands there {times} times, and this is the first; for the second: --query {query}:2'
+        typer.echo(note, err=True)
     if [json, latex == "-", html == "-"].count(True) > 1:
         raise InputError(
             "only one form at a time can go to standard output",

@@ -109,10 +109,10 @@ def list_recipes(json: bool) -> None:
 
 def run(given: str | list[str], folder: Path, how: dict[str, Any], quiet: bool, json: bool) -> None:
     """Train, and say where the model is and what to type next."""
-    from regard.cli.progress import Progress
+    from regard.cli.progress import TrainingProgress
     from regard.training import train as train_model
 
-    with Progress(quiet, quick=quick_command(folder)) as progress:
+    with TrainingProgress(quiet, quick=quick_command(folder)) as progress:
         outcome = train_model(given, folder, listener=progress, **how)
     if json:
         write(as_json(outcome), "-")
@@ -174,9 +174,9 @@ def rehearse(given: str | list[str], folder: Path, how: dict[str, Any], json: bo
     from regard.training import train as train_model
     from regard.training.report.events import Note
 
-    told: list[Event] = []
-    outcome = train_model(given, folder, dry_run=True, listener=told.append, **how)
-    notes = [event.text for event in told if isinstance(event, Note)]
+    events: list[Event] = []
+    outcome = train_model(given, folder, dry_run=True, listener=events.append, **how)
+    notes = [event.text for event in events if isinstance(event, Note)]
     if json:
         write(as_json(outcome, notes=notes), "-")
         return

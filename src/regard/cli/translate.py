@@ -13,7 +13,7 @@ from regard.cli.lines import plain, read_lines
 
 if TYPE_CHECKING:
     from regard.tasks.translator import SearchOptions, Translation, Translator
-    from regard.text.scores.alignment import Link
+    from regard.text.scores.alignment_error import Link
 
     Links = list[list[Link]] | None  # of each translation
     Said = tuple[list[Translation], Links]
@@ -125,7 +125,7 @@ def cut_words(lines: int) -> str:
 
 def as_line(best: list[Translation], links: Links = None) -> str:
     """Translations on one line, whatever is in them, each with its links behind it if it has any."""
-    from regard.text.scores.alignment import pharaoh
+    from regard.text.scores.alignment_error import pharaoh
 
     if not any(one.text for one in best):
         return ""

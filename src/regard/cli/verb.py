@@ -22,7 +22,7 @@ ENDINGS = {
 }  # fmt: skip
 
 
-class Verb(TyperCommand):
+class VerbCommand(TyperCommand):
     """A command whose mistakes end with status 2 and a sentence, never a traceback."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -88,3 +88,11 @@ def write(text: str, target: str) -> None:
             f"cannot write {path}", found=error.strerror or str(error), do="choose another place"
         ) from error
     typer.echo(f"wrote {path}", err=True)
+
+
+def size(count: int) -> str:
+    """Bytes, as people read them."""
+    for unit, wide in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if count >= wide:
+            return f"{count / wide:.1f} {unit}"
+    return f"{count} bytes"

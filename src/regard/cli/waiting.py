@@ -8,13 +8,13 @@ from time import monotonic
 PATIENCE = 2.0  # seconds before progress is shown
 
 
-class Progress:
+class ProgressBar:
     """For the length of a with block; called with (done, total) it shows how far the work is and what is left."""
 
     def __init__(self, what: str) -> None:
         self.what = what
 
-    def __enter__(self) -> Progress:
+    def __enter__(self) -> ProgressBar:
         from rich.console import Console
         from rich.progress import Progress as Bar
 

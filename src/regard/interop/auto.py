@@ -49,7 +49,7 @@ class Auto:
             if isinstance(module, nn.Embedding) and ("position" in name.lower() or name.endswith("wpe")):
                 if "relative" in name.lower():
                     continue
-                sides[self.pair and "decoder." in name].append(places(module))
+                sides[self.pair and "decoder." in name].append(position_count(module))
         source, target = (min(side, default=None) for side in sides)
         return source, target
 
@@ -80,8 +80,8 @@ class Auto:
     def start(self) -> int:
         settings = (getattr(self.model, "generation_config", None), self.model.config)
         names = ("decoder_start_token_id", "bos_token_id")
-        found = (getattr(where, name, None) for name in names for where in settings)
-        return next((number for number in found if number is not None), self.pad)
+        ids = (getattr(where, name, None) for name in names for where in settings)
+        return next((number for number in ids if number is not None), self.pad)
 
     @property
     def ends(self) -> list[int]:
@@ -92,7 +92,7 @@ class Auto:
 
     def without_end(self, row: list[int]) -> list[int]:
         """Up to the first end, which nobody reads."""
-        return row[: next((place for place, number in enumerate(row) if number in self.ends), len(row))]
+        return row[: next((position for position, number in enumerate(row) if number in self.ends), len(row))]
 
     @torch.no_grad()
     def say(self, rows: list[list[int]], *, greedy: bool = False) -> list[list[int]]:
@@ -109,8 +109,10 @@ class Auto:
             how["max_new_tokens"] = min(LONGEST, self.limits[1] or LONGEST) - 1
         device = self.model.device
         with quiet():
-            found = self.model.generate(ids.to(device), attention_mask=mask.long().to(device), do_sample=False, **how)
-        return [[row[0], *row[1 : len(self.without_end(row[1:])) + 2]] for row in found.tolist()]
+            output_ids = self.model.generate(
+                ids.to(device), attention_mask=mask.long().to(device), do_sample=False, **how
+            )
+        return [[row[0], *row[1 : len(self.without_end(row[1:])) + 2]] for row in output_ids.tolist()]
 
     @torch.no_grad()
     def read(self, source: Batch, target: Batch | None) -> None:
@@ -137,7 +139,7 @@ def named(ids: str, mask: str, batch: Batch) -> dict[str, Any]:
     return {ids: batch.ids} if bool(batch.mask.all()) else {ids: batch.ids, mask: batch.mask.long()}
 
 
-def places(table: nn.Embedding) -> int:
+def position_count(table: nn.Embedding) -> int:
     """How many positions a table has room for; some leave the first rows unused."""
     unused = getattr(table, "offset", None)
     if unused is None:

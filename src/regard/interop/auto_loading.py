@@ -40,8 +40,8 @@ def load_auto(folder: Path, device: torch.device) -> Auto:
             folder, "weights",
             lambda: kind.from_pretrained(str(folder), output_loading_info=True, use_safetensors=True),
         )  # fmt: skip
-    found = Auto(model.to(device).eval(), tokenizer)
-    return replace(found, notes=check_weights(folder, info["missing_keys"], pair=found.pair))
+    auto = Auto(model.to(device).eval(), tokenizer)
+    return replace(auto, notes=check_weights(folder, info["missing_keys"], pair=auto.pair))
 
 
 def reading(folder: Path, what: str, read: Callable[[], T]) -> T:
@@ -49,13 +49,13 @@ def reading(folder: Path, what: str, read: Callable[[], T]) -> T:
     try:
         return read()
     except Exception as error:  # each kind of file and version of the library raises others
-        told = str(error) or type(error).__name__
+        message = str(error) or type(error).__name__
         advice = {
             "config.json": "see whether a newer transformers knows it: pip install --upgrade transformers",
             "weights": "give a folder with model.safetensors that fits its config.json (weights are never unpickled)",
             "tokenizer": "put the files of the model's tokenizer beside it, such as tokenizer.json",
         }
-        raise FileError(f"cannot read the {what} of {folder}", found=shorten(told, 160), do=advice[what]) from error
+        raise FileError(f"cannot read the {what} of {folder}", found=shorten(message, 160), do=advice[what]) from error
 
 
 def class_of(library: Any, config: Any) -> Any:

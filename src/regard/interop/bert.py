@@ -9,8 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from regard.interop.links import Link, give, layer, ours_of, take
 from regard.interop.settings import Foreign, Settings, demand
+from regard.interop.tensor_mapping import TensorMapping, give, layer, ours_of, take
 from regard.models import Encoder, EncoderConfig
 from regard.models.checkpoint import check_room, fill
 
@@ -39,7 +39,7 @@ def read_bert(config: dict[str, Any], tensors: dict[str, Tensor], folder: Path) 
         demand(
             len(settings["id2label"]) > 1,
             "a model with one label measures, it does not classify",
-            found="one label in config.json",
+            actual="one label in config.json",
             do="use a model with at least two classes",
         )
     theirs = {new_name(name): tensor for name, tensor in tensors.items()}
@@ -81,19 +81,19 @@ def write(model: Encoder) -> Foreign:
     """Our encoder as a BERT."""
     config = model.config
     demand(
-        config.norm == "post", "BERT has its norms after the sums", found="norm='pre'", do='train with norm = "post"'
+        config.norm == "post", "BERT has its norms after the sums", actual="norm='pre'", do='train with norm = "post"'
     )
     demand(
         config.positions == "learned",
         "BERT has learned positions only",
-        found=f"positions={config.positions!r}",
+        actual=f"positions={config.positions!r}",
         do='train with positions = "learned" to export',
     )
     if config.head == "class":
         demand(
             config.pooled and config.pooling_activation == "tanh",
             "a BERT classifier pools with a dense layer and tanh",
-            found=f"pooled={config.pooled}, pooling_activation={config.pooling_activation!r}",
+            actual=f"pooled={config.pooled}, pooling_activation={config.pooling_activation!r}",
             do='train with pooled = true and pooling_activation = "tanh" to export',
         )
     tensors = give(links(config), ours_of(model))
@@ -127,12 +127,12 @@ def their_config(config: EncoderConfig) -> dict[str, Any]:
     }
 
 
-def links(config: EncoderConfig) -> Iterator[Link]:
+def links(config: EncoderConfig) -> Iterator[TensorMapping]:
     """Which tensor is which, without their prefix."""
-    yield Link("embedding.table.weight", ("embeddings.word_embeddings.weight",))
-    yield Link("embedding.places.weight", ("embeddings.position_embeddings.weight",))
+    yield TensorMapping("embedding.table.weight", ("embeddings.word_embeddings.weight",))
+    yield TensorMapping("embedding.places.weight", ("embeddings.position_embeddings.weight",))
     if config.segments:
-        yield Link("segments.weight", ("embeddings.token_type_embeddings.weight",))
+        yield TensorMapping("segments.weight", ("embeddings.token_type_embeddings.weight",))
     yield from layer("embedding_norm", "embeddings.LayerNorm")
     for number in range(config.layers):
         yield from block_links(f"blocks.{number}", f"encoder.layer.{number}")
@@ -141,12 +141,12 @@ def links(config: EncoderConfig) -> Iterator[Link]:
     if config.head == "mask":
         yield from layer("mask_head.dense", "cls.predictions.transform.dense")
         yield from layer("mask_head.norm", "cls.predictions.transform.LayerNorm")
-        yield Link("mask_head.output.bias", ("cls.predictions.bias",))
+        yield TensorMapping("mask_head.output.bias", ("cls.predictions.bias",))
     if config.head == "class":
         yield from layer("class_head", "classifier")
 
 
-def block_links(ours: str, theirs: str) -> Iterator[Link]:
+def block_links(ours: str, theirs: str) -> Iterator[TensorMapping]:
     yield from layer(
         f"{ours}.self_attention.qkv", *(f"{theirs}.attention.self.{part}" for part in ("query", "key", "value"))
     )

@@ -89,8 +89,8 @@ class Generation:
 
 def read_generation(folder: Path) -> Generation:
     """generation_config.json, else what config.json says of decoding."""
-    found = read_json(folder / "generation_config.json") or read_json(folder / "config.json")
-    values = {name: value for name, value in found.items() if value is not None}
+    config = read_json(folder / "generation_config.json") or read_json(folder / "config.json")
+    values = {name: value for name, value in config.items() if value is not None}
     check_kinds(values)
     start, end = values.get("decoder_start_token_id", values.get("bos_token_id")), ids_of(values, "eos_token_id")
     closing = ids_of(values, "forced_eos_token_id")

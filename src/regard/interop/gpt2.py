@@ -8,8 +8,8 @@ from typing import Any
 
 from torch import Tensor
 
-from regard.interop.links import Link, give, layer, ours_of, take
 from regard.interop.settings import Foreign, Settings, demand
+from regard.interop.tensor_mapping import TensorMapping, give, layer, ours_of, take
 from regard.models import Decoder, DecoderConfig
 from regard.models.checkpoint import check_room, fill
 
@@ -54,15 +54,17 @@ def our_config(settings: Settings, *, untied: bool) -> DecoderConfig:
 def write(model: Decoder) -> Foreign:
     """Our decoder as a GPT-2."""
     config = model.config
-    demand(config.norm == "pre", "GPT-2 has its norms before the sublayers", found="norm='post'", do='norm = "pre"')
+    demand(config.norm == "pre", "GPT-2 has its norms before the sublayers", actual="norm='post'", do='norm = "pre"')
     demand(
         config.positions == "learned",
         "GPT-2 has learned positions only",
-        found=f"positions={config.positions!r}",
+        actual=f"positions={config.positions!r}",
         do='train with positions = "learned" to export',
     )
     for name in ("scaled", "output_bias"):
-        demand(not getattr(config, name), f"GPT-2 has no {name}", found=f"{name}=True", do=f"train with {name} = false")
+        demand(
+            not getattr(config, name), f"GPT-2 has no {name}", actual=f"{name}=True", do=f"train with {name} = false"
+        )
     tensors = give(links(config), ours_of(model))
     named = {name if name == HEAD else PREFIX + name: tensor for name, tensor in tensors.items()}
     return Foreign(their_config(config), named)
@@ -91,18 +93,18 @@ def their_config(config: DecoderConfig) -> dict[str, Any]:
     }
 
 
-def links(config: DecoderConfig) -> Iterator[Link]:
+def links(config: DecoderConfig) -> Iterator[TensorMapping]:
     """Which tensor is which, without their prefix."""
-    yield Link("embedding.table.weight", ("wte.weight",))
-    yield Link("embedding.places.weight", ("wpe.weight",))
+    yield TensorMapping("embedding.table.weight", ("wte.weight",))
+    yield TensorMapping("embedding.places.weight", ("wpe.weight",))
     for number in range(config.layers):
         ours, theirs = f"blocks.{number}", f"h.{number}"
         yield from layer(f"{ours}.self_residual.norm", f"{theirs}.ln_1")
-        yield from layer(f"{ours}.self_attention.qkv", f"{theirs}.attn.c_attn", turned=True)
-        yield from layer(f"{ours}.self_attention.out", f"{theirs}.attn.c_proj", turned=True)
+        yield from layer(f"{ours}.self_attention.qkv", f"{theirs}.attn.c_attn", transposed=True)
+        yield from layer(f"{ours}.self_attention.out", f"{theirs}.attn.c_proj", transposed=True)
         yield from layer(f"{ours}.feedforward_residual.norm", f"{theirs}.ln_2")
-        yield from layer(f"{ours}.feedforward.up", f"{theirs}.mlp.c_fc", turned=True)
-        yield from layer(f"{ours}.feedforward.down", f"{theirs}.mlp.c_proj", turned=True)
+        yield from layer(f"{ours}.feedforward.up", f"{theirs}.mlp.c_fc", transposed=True)
+        yield from layer(f"{ours}.feedforward.down", f"{theirs}.mlp.c_proj", transposed=True)
     yield from layer("norm", "ln_f")
     if not config.tied:
-        yield Link("output.linear.weight", (HEAD,))
+        yield TensorMapping("output.linear.weight", (HEAD,))

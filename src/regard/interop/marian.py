@@ -14,8 +14,8 @@ import torch
 from torch import Tensor
 
 from regard.errors import InputError
-from regard.interop.links import Link, give, layer, ours_of, take
 from regard.interop.settings import Foreign, Settings, demand
+from regard.interop.tensor_mapping import TensorMapping, give, layer, ours_of, take
 from regard.models import Transformer, TransformerConfig
 from regard.models.checkpoint import check_room, fill
 from regard.models.layers import sinusoids
@@ -32,7 +32,7 @@ EPSILON = 1e-5  # fixed in both
 SHARED, SOURCE, TARGET, HEAD = (
     "model.shared.weight", "model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight", "lm_head.weight",
 )  # fmt: skip
-PLACES = ("model.encoder.embed_positions.weight", "model.decoder.embed_positions.weight")
+POSITION_TABLES = ("model.encoder.embed_positions.weight", "model.decoder.embed_positions.weight")
 
 
 def read_marian(config: dict[str, Any], tensors: dict[str, Tensor], folder: Path) -> Transformer:
@@ -47,8 +47,8 @@ def read(settings: Settings, tensors: dict[str, Tensor], folder: Path, *, norm: 
     """Our Transformer with their logits."""
     theirs = with_tables(settings, tensors)
     config = our_config(settings, theirs, norm)
-    for name in PLACES:
-        if name in theirs and not torch.allclose(theirs[name].float(), their_places(*theirs[name].shape), atol=1e-6):
+    for name in POSITION_TABLES:
+        if name in theirs and not torch.allclose(theirs[name].float(), their_positions(*theirs[name].shape), atol=1e-6):
             raise InputError(
                 "the positions of this model are not the sinusoids",
                 found=f"{name} holds other numbers",
@@ -137,7 +137,7 @@ def write(model: Transformer) -> Foreign:
     elif kind == "Pegasus":
         tensors[SHARED] = tensors[SOURCE].clone()
     if kind == "Pegasus":  # which expects them in the file
-        tensors |= {name: their_places(config.max_length, config.dim) for name in PLACES}
+        tensors |= {name: their_positions(config.max_length, config.dim) for name in POSITION_TABLES}
     bias = tensors.get("final_logits_bias", torch.zeros(config.target_vocabulary))
     tensors["final_logits_bias"] = bias[None].contiguous()
     return Foreign(their_config(config, kind), tensors)
@@ -147,25 +147,25 @@ def check_expressible(config: TransformerConfig, kind: str) -> None:
     demand(
         config.positions == "sinusoidal",
         f"{kind} has sinusoidal positions only",
-        found=f"positions={config.positions!r}",
+        actual=f"positions={config.positions!r}",
         do='train with positions = "sinusoidal" to export',
     )
     demand(
         config.epsilon == EPSILON,
         f"{kind} has a fixed epsilon in its norms, {EPSILON}",
-        found=f"epsilon={config.epsilon}",
+        actual=f"epsilon={config.epsilon}",
         do=f"train with epsilon = {EPSILON} to export",
     )
     demand(
         kind == "MarianMT" or config.shared or not config.tied,
         "Pegasus cannot tie the output to the target embedding without sharing it with the source",
-        found="shared=False, tied=True",
+        actual="shared=False, tied=True",
         do='train with shared = true, with tied = false, or with norm = "post"',
     )
     demand(
         kind == "MarianMT" or config.source_vocabulary == config.target_vocabulary,
         "Pegasus has one vocabulary for source and target",
-        found=f"{config.source_vocabulary} and {config.target_vocabulary} words",
+        actual=f"{config.source_vocabulary} and {config.target_vocabulary} words",
         do='train with norm = "post", or with one vocabulary',
     )
 
@@ -202,23 +202,23 @@ def their_config(config: TransformerConfig, kind: str) -> dict[str, Any]:
     }
 
 
-def links(config: TransformerConfig) -> Iterator[Link]:
+def links(config: TransformerConfig) -> Iterator[TensorMapping]:
     """Which tensor is which."""
-    yield Link("source.table.weight", (SOURCE,))
+    yield TensorMapping("source.table.weight", (SOURCE,))
     if not config.shared:
-        yield Link("target.table.weight", (TARGET,))
+        yield TensorMapping("target.table.weight", (TARGET,))
     for side, layers in (("encoder", config.encoder_layers), ("decoder", config.decoder_layers)):
         for number in range(layers):
             yield from block_links(f"{side}.{number}", f"model.{side}.layers.{number}", cross=side == "decoder")
         if config.norm == "pre":
             yield from layer(f"{side}_norm", f"model.{side}.layer_norm")
     if not config.tied:
-        yield Link("output.linear.weight", (HEAD,))
+        yield TensorMapping("output.linear.weight", (HEAD,))
     if config.output_bias:
-        yield Link("output.bias", ("final_logits_bias",))
+        yield TensorMapping("output.bias", ("final_logits_bias",))
 
 
-def block_links(ours: str, theirs: str, *, cross: bool) -> Iterator[Link]:
+def block_links(ours: str, theirs: str, *, cross: bool) -> Iterator[TensorMapping]:
     own, other = f"{theirs}.self_attn", f"{theirs}.encoder_attn"
     yield from layer(f"{ours}.self_attention.qkv", *(f"{own}.{part}_proj" for part in "qkv"))
     yield from layer(f"{ours}.self_attention.out", f"{own}.out_proj")
@@ -238,7 +238,7 @@ def order(dim: int) -> Tensor:
     return torch.cat([torch.arange(0, dim, 2), torch.arange(1, dim, 2)])
 
 
-def their_places(length: int, dim: int) -> Tensor:
+def their_positions(length: int, dim: int) -> Tensor:
     """The sinusoids in their order."""
     return sinusoids(torch.arange(length), dim)[:, order(dim)].float()
 

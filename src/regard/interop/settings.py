@@ -72,7 +72,7 @@ class Settings:
         return next(iter(end), None) if isinstance(end, list) else end
 
 
-def demand(condition: bool, wrong: str, *, found: str, do: str) -> None:
+def demand(condition: bool, wrong: str, *, actual: str, do: str) -> None:
     """What a foreign format cannot express is refused with a sentence."""
     if not condition:
-        raise InputError(wrong, found=found, do=do)
+        raise InputError(wrong, found=actual, do=do)

@@ -117,23 +117,23 @@ class MarianTokenizer:
 
     def pieces(self, text: str) -> list[str]:
         """Special tokens that stand in the text are kept whole; what lies between them is cut."""
-        found: list[str] = []
+        pieces: list[str] = []
         for start, stop, whole in self.segments(text):
-            found += [text[start:stop]] if whole else self.cutter.encode(text[start:stop], out_type=str)
-        return found
+            pieces += [text[start:stop]] if whole else self.cutter.encode(text[start:stop], out_type=str)
+        return pieces
 
     def spans(self, text: str) -> list[tuple[int, int] | None]:
         """Where each id of `encode` stands in the text, (start, stop); None for the end."""
-        found: list[tuple[int, int] | None] = []
+        spans: list[tuple[int, int] | None] = []
         for start, stop, whole in self.segments(text):
             if whole:
-                found.append((start, stop))
+                spans.append((start, stop))
                 continue
             origins = self.cutter.normalize(text[start:stop], with_offsets=True)[1]  # of each character of the pieces
             pieces = self.cutter.encode(text[start:stop], out_type=str)
             ends = accumulate(map(len, pieces), initial=0)
-            found += [(start + origins[first], start + origins[last]) for first, last in pairwise(ends)]
-        return [*found, None]
+            spans += [(start + origins[first], start + origins[last]) for first, last in pairwise(ends)]
+        return [*spans, None]
 
     def segments(self, text: str) -> Iterable[tuple[int, int, bool]]:
         """Start and stop of each part of a text, and whether it is one token: special, or the code of a language."""

@@ -91,11 +91,11 @@ def write_model(model: Model, folder: Path) -> None:
 
 def own_tensors(model: nn.Module) -> dict[str, torch.Tensor]:
     """Every tensor once, under its first name: what is shared is not written twice."""
-    seen: set[int] = set()
+    known: set[int] = set()
     return {
         name: tensor
         for name, tensor in model.state_dict(keep_vars=True).items()
-        if not (id(tensor) in seen or seen.add(id(tensor)))  # type: ignore[func-returns-value]
+        if not (id(tensor) in known or known.add(id(tensor)))  # type: ignore[func-returns-value]
     }
 
 
@@ -184,8 +184,12 @@ def check_tensors(model: nn.Module, tensors: dict[str, torch.Tensor], folder: Pa
     wanted = own_tensors(model)
     missing, extra = sorted(wanted.keys() - tensors.keys()), sorted(tensors.keys() - wanted.keys())
     if missing or extra:
-        found = "; ".join(f"{what}: {some(names)}" for what, names in (("missing", missing), ("extra", extra)) if names)
-        raise FileError(f"the tensors in {folder} do not fit its config.json", found=found, do="keep the two together")
+        differences = "; ".join(
+            f"{what}: {some(names)}" for what, names in (("missing", missing), ("extra", extra)) if names
+        )
+        raise FileError(
+            f"the tensors in {folder} do not fit its config.json", found=differences, do="keep the two together"
+        )
     for name, tensor in tensors.items():
         if tensor.shape != wanted[name].shape:
             raise FileError(

@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 from regard.attention.dropout import drop
 from regard.models.config import DecoderConfig
-from regard.models.layers import Block, Cache, Embedding, Output, final_norm, key_mask, places_of, start_weights
+from regard.models.layers import Block, Cache, Embedding, Output, final_norm, key_mask, positions_of, start_weights
 
 
 class Decoder(nn.Module):
@@ -23,7 +23,7 @@ class Decoder(nn.Module):
 
     def forward(self, ids_BN: Tensor, mask_BK: Tensor | None = None, cache: Cache | None = None) -> Tensor:
         """Logits (B, N, vocabulary). `mask` is True on words; it covers what the cache holds too."""
-        x = self.embedding(ids_BN, places_of(ids_BN, mask_BK, cache))
+        x = self.embedding(ids_BN, positions_of(ids_BN, mask_BK, cache))
         x = drop(x, self.config.dropout, self.training)
         for block in self.blocks:
             x = block(x, key_mask(mask_BK), cache)

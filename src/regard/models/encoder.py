@@ -7,7 +7,16 @@ from torch import Tensor, nn
 
 from regard.attention.dropout import drop
 from regard.models.config import EncoderConfig
-from regard.models.layers import ACTIVATIONS, Block, Embedding, Output, final_norm, key_mask, places_of, start_weights
+from regard.models.layers import (
+    ACTIVATIONS,
+    Block,
+    Embedding,
+    Output,
+    final_norm,
+    key_mask,
+    positions_of,
+    start_weights,
+)
 
 
 class Encoder(nn.Module):
@@ -41,7 +50,7 @@ class Encoder(nn.Module):
         """A vector for every word, in the light of all the others."""
         if mask_BN is None and self.config.pad is not None:
             mask_BN = ids_BN != self.config.pad
-        x = self.embedding(ids_BN, places_of(ids_BN, None, None))
+        x = self.embedding(ids_BN, positions_of(ids_BN, None, None))
         if self.segments is not None:
             x = x + self.segments(torch.zeros_like(ids_BN) if segments_BN is None else segments_BN)
         x = drop(self.embedding_norm(x), self.config.dropout, self.training)
@@ -57,7 +66,7 @@ class Encoder(nn.Module):
 
 
 class MaskHead(nn.Module):
-    """Says which word stands at each place."""
+    """Says which word stands at each position."""
 
     def __init__(self, config: EncoderConfig) -> None:
         super().__init__()

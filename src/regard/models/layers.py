@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Protocol
+from typing import Protocol, cast
 
 import torch
 import torch.nn.functional as F
@@ -48,24 +48,31 @@ class Embedding(nn.Module):
         self.table = nn.Embedding(vocabulary, config.dim) if table is None else table
         self.scale = math.sqrt(config.dim) if scaled else 1.0
         self.kind = config.positions
-        self.places = nn.Embedding(config.max_length, config.dim) if self.kind == "learned" else None
+        learned = nn.Embedding(config.max_length, config.dim) if self.kind == "learned" else None
+        self.register_module("places", learned)  # the name that it has in files of weights
 
-    def forward(self, ids_BN: Tensor, places: Tensor) -> Tensor:
-        """`places` is each token's position, (N) or (B, N)."""
+    @property
+    def learned(self) -> nn.Embedding | None:
+        """The table of learned positions."""
+        table = self._modules["places"]
+        assert table is None or isinstance(table, nn.Embedding)
+        return table
+
+    def forward(self, ids_BN: Tensor, positions: Tensor) -> Tensor:
+        """`positions` is each token's position, (N) or (B, N)."""
         x_BND: Tensor = self.table(ids_BN)
         x_BND = x_BND * self.scale if self.scale != 1.0 else x_BND
         if self.kind == "sinusoidal":
-            return x_BND + sinusoids(places, x_BND.shape[-1]).to(x_BND.dtype)
-        if self.places is None:
+            return x_BND + sinusoids(positions, x_BND.shape[-1]).to(x_BND.dtype)
+        if self.learned is None:
             return x_BND
-        if places.numel() and not recording(places) and int(places.max()) >= self.places.num_embeddings:
+        if positions.numel() and not recording(positions) and int(positions.max()) >= self.learned.num_embeddings:
             raise InputError(
-                f"the text is longer than the {self.places.num_embeddings} positions this model has learned",
-                found=f"position {int(places.max())}",
+                f"the text is longer than the {self.learned.num_embeddings} positions this model has learned",
+                found=f"position {int(positions.max())}",
                 do="shorten the text, or use a model with more positions",
             )
-        learned: Tensor = self.places(places)
-        return x_BND + learned
+        return x_BND + cast(Tensor, self.learned(positions))
 
 
 def recording(tensor: Tensor) -> bool:
@@ -73,11 +80,11 @@ def recording(tensor: Tensor) -> bool:
     return tensor.is_cuda and torch.cuda.is_current_stream_capturing()
 
 
-def sinusoids(places: Tensor, dim: int) -> Tensor:
+def sinusoids(positions: Tensor, dim: int) -> Tensor:
     """PE(pos, 2i) = sin(pos / 10000^(2i / dim)), PE(pos, 2i + 1) = cos(pos / 10000^(2i / dim))."""
-    exact = torch.float32 if places.device.type == "mps" else torch.float64  # which Apple's devices do not have
-    rates = torch.exp(torch.arange(0, dim, 2, device=places.device, dtype=exact) * (-math.log(10000.0) / dim))
-    angles = places[..., None] * rates
+    exact = torch.float32 if positions.device.type == "mps" else torch.float64  # which Apple's devices do not have
+    rates = torch.exp(torch.arange(0, dim, 2, device=positions.device, dtype=exact) * (-math.log(10000.0) / dim))
+    angles = positions[..., None] * rates
     return torch.stack([angles.sin(), angles.cos()], -1).flatten(-2)
 
 
@@ -210,7 +217,7 @@ def key_mask(mask_BK: Tensor | None) -> Tensor | None:
     return None if mask_BK is None else mask_BK[:, None, None, :]
 
 
-def places_of(ids: Tensor, mask: Tensor | None, cache: Cache | None) -> Tensor:
+def positions_of(ids: Tensor, mask: Tensor | None, cache: Cache | None) -> Tensor:
     """Each token's position: counted over the words only when there is padding, after what the cache holds."""
     length = ids.shape[-1]
     if mask is not None:

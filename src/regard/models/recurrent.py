@@ -120,9 +120,9 @@ class AdditiveCells(nn.Module):
         offered = self.offers(memory)
         steps = []
         for x_BD in x_BTD.unbind(1):
-            seen = self.look(hidden, memory, offered, mask)
-            hidden = self.decoder(torch.cat([x_BD, seen], -1), hidden)
-            steps.append(torch.tanh(self.inner(torch.cat([hidden, seen, x_BD], -1))))
+            context = self.look(hidden, memory, offered, mask)
+            hidden = self.decoder(torch.cat([x_BD, context], -1), hidden)
+            steps.append(torch.tanh(self.inner(torch.cat([hidden, context, x_BD], -1))))
         logits = self.output(drop(torch.stack(steps, 1)))
         return logits, State(hidden, None, memory, mask)
 
@@ -136,7 +136,7 @@ class AdditiveCells(nn.Module):
 
 
 def packed(x_BND: Tensor, mask: Tensor) -> tuple[PackedSequence, Tensor]:
-    """Only the words, closed up wherever the padding stood, and the places they came from.
+    """Only the words, closed up wherever the padding stood, and the positions they came from.
 
     A text without any words counts as one of padding, since a recurrent net must read something.
     """

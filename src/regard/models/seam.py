@@ -50,5 +50,5 @@ class Seam:
 
 def seams(model: nn.Module) -> dict[str, Seam]:
     """Every seam of a model by its site's name, in the order of the layers."""
-    attributes = (getattr(module, "seam", None) for module in model.modules())
-    return {seam.site: seam for seam in attributes if isinstance(seam, Seam)}
+    candidates = (getattr(module, "seam", None) for module in model.modules())
+    return {seam.site: seam for seam in candidates if isinstance(seam, Seam)}

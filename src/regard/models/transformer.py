@@ -6,7 +6,7 @@ from torch import Tensor, nn
 
 from regard.attention.dropout import drop
 from regard.models.config import TransformerConfig
-from regard.models.layers import Block, Cache, Embedding, Output, final_norm, key_mask, places_of, start_weights
+from regard.models.layers import Block, Cache, Embedding, Output, final_norm, key_mask, positions_of, start_weights
 
 
 class Transformer(nn.Module):
@@ -37,7 +37,7 @@ class Transformer(nn.Module):
 
     def encode(self, source_BN: Tensor, mask: Tensor | None = None) -> Tensor:
         """What the source says, (B, N, dim)."""
-        x = self.drop(self.source(source_BN, places_of(source_BN, mask, None)))
+        x = self.drop(self.source(source_BN, positions_of(source_BN, mask, None)))
         for block in self.encoder:
             x = block(x, key_mask(mask))
         done: Tensor = self.encoder_norm(x)
@@ -47,7 +47,7 @@ class Transformer(nn.Module):
         self, target_BT: Tensor, memory: Tensor, mask: Tensor | None = None, cache: Cache | None = None
     ) -> Tensor:
         """Logits for the words after the target's; with a cache, the target is only what is new."""
-        x = self.drop(self.target(target_BT, places_of(target_BT, None, cache)))
+        x = self.drop(self.target(target_BT, positions_of(target_BT, None, cache)))
         for block in self.decoder:
             x = block(x, None, cache, memory, key_mask(mask))
         logits: Tensor = self.output(self.decoder_norm(x), self.target.table)

@@ -8,8 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from regard.errors import FileError, InputError, UnknownNameError
-from regard.interop.exporting import Comparison, auto_class, check_empty, compared, one_tokenizer, write_folder
 from regard.interop.huggingface import no_form
+from regard.interop.transformers_export import (
+    LogitComparison,
+    auto_class,
+    check_empty,
+    compared,
+    one_tokenizer,
+    write_folder,
+)
 from regard.models import Recurrent
 from regard.tasks.loading import check_sizes, find, tokenizer_of
 
@@ -24,7 +31,7 @@ class Exported:
     format: str
     files: list[str]
     loads: str
-    compared: list[Comparison]
+    compared: list[LogitComparison]
 
 
 def export(name: str | Path, out: str | Path, to: str = "huggingface") -> Exported:

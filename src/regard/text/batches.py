@@ -56,7 +56,7 @@ class Spec:
         return np.resize(self.numbers, self.rows)
 
 
-def plan(lengths: Array, budget: Budget, order: Array, chance: np.random.Generator) -> list[Spec]:
+def plan(lengths: Array, budget: Budget, order: Array, rng: np.random.Generator) -> list[Spec]:
     """Batches over the rows of `order`, in an order of their own."""
     rounded = -(-np.maximum(lengths[order], 1) // budget.step) * budget.step
     sorted_ = np.argsort(rounded, kind="stable")
@@ -67,18 +67,18 @@ def plan(lengths: Array, budget: Budget, order: Array, chance: np.random.Generat
         for first in range(0, len(numbers), rows):
             some = numbers[first : first + rows]
             specs.append(Spec(some, rows if budget.fixed else len(some), int(length) if budget.fixed else None))
-    return [specs[place] for place in chance.permutation(len(specs))]
+    return [specs[place] for place in rng.permutation(len(specs))]
 
 
-def epoch_order(sources: Array, weights: Sequence[float], chance: np.random.Generator) -> Array:
+def epoch_order(sources: Array, weights: Sequence[float], rng: np.random.Generator) -> Array:
     """All rows shuffled, each as often as the weight of its source says: 2 is twice, 0.5 a random half each epoch."""
     parts: list[Array] = []
     for number, weight in enumerate(weights):
         rows = np.flatnonzero(sources == number)
         parts += [rows] * int(weight)
         rest = round((weight - int(weight)) * len(rows))
-        parts.append(chance.permutation(rows)[:rest])
-    return chance.permutation(np.concatenate(parts)) if parts else np.zeros(0, np.int64)
+        parts.append(rng.permutation(rows)[:rest])
+    return rng.permutation(np.concatenate(parts)) if parts else np.zeros(0, np.int64)
 
 
 def layout(store: Store, spec: Spec, pad: int, *, first: int | None = None) -> Tensor:

@@ -38,14 +38,14 @@ class Merges:
         pairs = (tuple(merge) if isinstance(merge, list) else tuple(merge.split(" ")) for merge in model["merges"])
         return cls({pair: rank for rank, pair in enumerate(pairs)}, model["vocab"])
 
-    def cut(self, word: str, dropout: float, chance: random.Random) -> list[int]:
+    def cut(self, word: str, dropout: float, rng: random.Random) -> list[int]:
         """The pieces of a word, when each possible merge is passed over with a certain probability."""
         pieces = list(word)
         while len(pieces) > 1:
             open_ = [
                 (rank, place)
                 for place, pair in enumerate(pairwise(pieces))
-                if (rank := self.ranks.get(pair)) is not None and (not dropout or chance.random() >= dropout)
+                if (rank := self.ranks.get(pair)) is not None and (not dropout or rng.random() >= dropout)
             ]
             if not open_:
                 break
@@ -58,13 +58,13 @@ class Sampled:
     """Texts as words, each of which can be cut in several ways; `epoch` gives one choice for all of them."""
 
     def __init__(self, texts: Sequence[str], tokenizer: Tokenizer, dropout: float, seed: int) -> None:
-        merges, chance = Merges.of(tokenizer), random.Random(seed)
+        merges, rng = Merges.of(tokenizer), random.Random(seed)
         words: dict[str, int] = {}
         rows = [[words.setdefault(word, len(words)) for word in split(text, tokenizer)] for text in texts]
         end = len(words)  # stands behind every text
         self.words = Store.of([*row, end] for row in rows)
         ends = tokenizer.encode([""])[0]
-        ways = [merges.cut(word, dropout, chance) for word in words for _ in range(WAYS)]
+        ways = [merges.cut(word, dropout, rng) for word in words for _ in range(WAYS)]
         self.ways = Store.of([*ways, *([ends] * WAYS)])
         self.seed = seed
 
@@ -86,8 +86,8 @@ class Sampled:
 def per_row(lengths: Array, words: Store) -> Array:
     """How many ids each text has, from how many each of its words has."""
     total = starts_of(lengths)
-    found: Array = total[words.starts[1:]] - total[words.starts[:-1]]
-    return found
+    counts: Array = total[words.starts[1:]] - total[words.starts[:-1]]
+    return counts
 
 
 def split(text: str, tokenizer: Tokenizer) -> list[str]:

@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 from regard.cli import app
 from regard.errors import InputError
 from regard.lens.analysis.subject import open_subject
-from regard.lens.analysis.survey import BATCH, Line, batches, read_lines, survey
+from regard.lens.analysis.survey import BATCH, SurveyText, batches, read_lines, survey
 from regard.lens.head_kinds import MEASURES, Tally
 from regard.lens.recording_api import Recording
 from tests.bounds import small_apart
@@ -146,7 +146,7 @@ def test_long_sites_give_way_to_the_columns(places: dict[str, str]) -> None:
 
 def test_all_too_long(places: dict[str, str]) -> None:
     with pytest.raises(InputError, match="no text is short enough"):
-        survey(open_subject(places["decoder"], "cpu"), [Line(1, "w3 " * 90)])
+        survey(open_subject(places["decoder"], "cpu"), [SurveyText(1, "w3 " * 90)])
 
 
 def test_progress_is_told(places: dict[str, str]) -> None:
@@ -162,15 +162,15 @@ def test_progress_is_told(places: dict[str, str]) -> None:
 
 def test_lines_are_read_with_their_numbers() -> None:
     given = ["a b\tc d", "", "e", " \tx"]
-    assert read_lines(iter(given), pair=True) == [Line(1, "a b", "c d"), Line(3, "e")]
-    assert read_lines(iter(given), pair=False) == [Line(1, "a b\tc d"), Line(3, "e"), Line(4, " \tx")]
+    assert read_lines(iter(given), pair=True) == [SurveyText(1, "a b", "c d"), SurveyText(3, "e")]
+    assert read_lines(iter(given), pair=False) == [SurveyText(1, "a b\tc d"), SurveyText(3, "e"), SurveyText(4, " \tx")]
 
 
 def test_batches_are_small_and_of_one_kind() -> None:
-    lines = [Line(number, "a") for number in range(BATCH + 1)] + [
-        Line(99, "a", "b"),
-        Line(100, "x" * 9999),
-        Line(101, "y"),
+    lines = [SurveyText(number, "a") for number in range(BATCH + 1)] + [
+        SurveyText(99, "a", "b"),
+        SurveyText(100, "x" * 9999),
+        SurveyText(101, "y"),
     ]
     sizes = [len(some) for some in batches(lines)]
     assert sizes == [BATCH, 1, 1, 1, 1]

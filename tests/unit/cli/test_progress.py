@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from regard.cli.progress import Display, Lines, Progress
+from regard.cli.progress import Display, Lines, TrainingProgress
 from regard.training.report.events import (
     Event,
     Finished,
@@ -71,7 +71,7 @@ def text(console: Console) -> str:
 
 def test_plain_lines() -> None:
     console = pipe()
-    with Progress(console=console) as progress:
+    with TrainingProgress(console=console) as progress:
         for event in ALL:
             progress(event)
     assert progress.source == "source 0 [b]"
@@ -86,7 +86,7 @@ def test_plain_lines() -> None:
 
 def test_a_run_that_goes_on_does_not_show_its_recipe_again() -> None:
     console = pipe()
-    with Progress(console=console) as progress:
+    with TrainingProgress(console=console) as progress:
         progress(Started(400, 1000, 4321, "cpu", RECIPE))
     assert text(console) == "4,321 parameters on cpu, 400 of 1,000 steps done\n"
 
@@ -117,7 +117,7 @@ def test_lines_are_not_wrapped() -> None:
 
 def test_quiet_is_but_for_warnings() -> None:
     for console in (pipe(), terminal()):
-        with Progress(quiet=True, console=console) as progress:
+        with TrainingProgress(quiet=True, console=console) as progress:
             for event in ALL:
                 progress(event)
         assert text(console) == "warning: 3 dropped\n  [2] too long \n"
@@ -126,7 +126,7 @@ def test_quiet_is_but_for_warnings() -> None:
 
 def test_a_terminal_has_everything_above_the_bar() -> None:
     console = terminal()
-    with Progress(console=console) as progress:
+    with TrainingProgress(console=console) as progress:
         assert isinstance(progress.view, Display)
         for event in ALL:
             progress(event)
@@ -171,7 +171,7 @@ def test_the_bar_fits_and_says_the_most_important_first(width: int) -> None:
 
 def test_many_steps_cost_little() -> None:
     console = terminal()
-    with Progress(console=console) as progress:
+    with TrainingProgress(console=console) as progress:
         event = stepped(5)
         start = time.perf_counter()
         for _ in range(20_000):
@@ -191,6 +191,6 @@ def test_scores_of_other_tasks() -> None:
 
 def test_an_error_puts_the_terminal_back() -> None:
     console = terminal()
-    with pytest.raises(AttributeError), Progress(console=console) as progress:
+    with pytest.raises(AttributeError), TrainingProgress(console=console) as progress:
         progress(None)  # type: ignore[arg-type]
     assert console.file.getvalue().count("\x1b[?25h") == 1  # type: ignore[attr-defined]

@@ -13,7 +13,7 @@ import torch
 import regard
 from benchmarks import peers
 from regard.errors import InputError, UnknownNameError
-from regard.lens.analysis.ablation import Search, random_heads, search
+from regard.lens.analysis.ablation import HeadSearch, random_heads, search
 from regard.lens.effect import Effect, HeadEffect
 from regard.lens.intervene import intervene, led, means
 from tests.families import FAMILIES
@@ -133,7 +133,7 @@ def test_a_search_finds_two_heads_that_only_matter_together() -> None:
         now = silent(model)
         return 1.0 - 0.1 * len(now & pair) - 0.7 * (pair <= now) - len(now & costly)
 
-    how = Search(score, cost=lambda model: float(len(silent(model) & costly)), allow=0.5, most=3, width=2)
+    how = HeadSearch(score, cost=lambda model: float(len(silent(model) & costly)), allow=0.5, most=3, width=2)
     told: list[tuple[int, int]] = []
     found = search(model, how, lambda done, total: told.append((done, total)))
     assert set(found.best[1].heads) == pair
@@ -142,10 +142,10 @@ def test_a_search_finds_two_heads_that_only_matter_together() -> None:
     assert len(found.alone.lines) == 8
     assert found.alone.baseline == 1.0
     assert all(done <= total for done, total in told)
-    early = search(model, Search(how.score, how.cost, 0.5, most=3, width=2, enough=0.2))
+    early = search(model, HeadSearch(how.score, how.cost, 0.5, most=3, width=2, enough=0.2))
     assert [len(trial.heads) for trial in early.best] == [1, 2]
     with pytest.raises(InputError, match="so small a cost"):
-        search(model, Search(how.score, lambda model: float(bool(silent(model))), 0.5))
+        search(model, HeadSearch(how.score, lambda model: float(bool(silent(model))), 0.5))
 
 
 def test_random_heads_are_others_and_the_same_for_a_seed() -> None:

@@ -22,8 +22,8 @@ CONFIGS: dict[str, dict[str, Any]] = {
 }
 
 
-def peer(model: Decoder, ids: Tensor, places: Tensor, mask: Tensor | None) -> Tensor:
-    x = model.embedding(ids, places)
+def peer(model: Decoder, ids: Tensor, positions: Tensor, mask: Tensor | None) -> Tensor:
+    x = model.embedding(ids, positions)
     for layer in stack(model.blocks, model.config):
         x = layer(x, src_mask=future(ids.shape[1]), src_key_padding_mask=None if mask is None else ~mask)
     matrix = model.embedding.table if model.output.linear is None else model.output.linear
@@ -38,12 +38,12 @@ def test_it_is_torchs_stack_under_a_causal_mask(name: str, padded: bool, dtype: 
     model = family.model(dtype=dtype)
     example = family.example(lengths=(6, 2, 4) if padded else (6, 6, 6))
     mask = example.mask if padded else None
-    expected = peer(model, example.ids, places(example.mask), mask)
+    expected = peer(model, example.ids, positions(example.mask), mask)
     found = model(example.ids, mask)
     close(model, found[example.mask], expected[example.mask])
 
 
-def places(mask: Tensor) -> Tensor:
+def positions(mask: Tensor) -> Tensor:
     return (mask.long().cumsum(-1) - 1).clamp(min=0)
 
 

@@ -24,7 +24,7 @@ from regard.models.layers import (
     final_norm,
     join,
     key_mask,
-    places_of,
+    positions_of,
     sinusoids,
     split,
 )
@@ -61,46 +61,51 @@ def test_sinusoids_are_the_papers(dim: int) -> None:
             assert row[2 * i + 1] == pytest.approx(math.cos(angle), abs=near_it)
 
 
-def test_sinusoids_take_places_of_any_shape() -> None:
-    places = torch.tensor([[0, 0, 1, 2], [5, 6, 7, 8]])
-    found = sinusoids(places, 8)
+def test_sinusoids_take_positions_of_any_shape() -> None:
+    positions = torch.tensor([[0, 0, 1, 2], [5, 6, 7, 8]])
+    found = sinusoids(positions, 8)
     assert found.shape == (2, 4, 8)
     assert torch.equal(found[1, 2], sinusoids(torch.tensor([7]), 8)[0])
 
 
-def test_places_count_from_zero_or_from_what_the_cache_holds() -> None:
+def test_positions_count_from_zero_or_from_what_the_cache_holds() -> None:
     ids = torch.zeros(2, 3, dtype=torch.long)
-    assert places_of(ids, None, None).tolist() == [0, 1, 2]
+    assert positions_of(ids, None, None).tolist() == [0, 1, 2]
     cache = KeyValueCache()
     cache.length = 5
-    assert places_of(ids, None, cache).tolist() == [5, 6, 7]
+    assert positions_of(ids, None, cache).tolist() == [5, 6, 7]
 
 
-def test_places_count_words_only_when_there_is_padding() -> None:
+def test_positions_count_words_only_when_there_is_padding() -> None:
     mask = torch.tensor([[0, 0, 1, 1], [1, 1, 1, 0], [1, 0, 1, 1], [0, 0, 0, 0]]).bool()
     ids = torch.zeros(4, 4, dtype=torch.long)
-    places = places_of(ids, mask, None)
-    assert [row[words].tolist() for row, words in zip(places, mask, strict=True)] == [[0, 1], [0, 1, 2], [0, 1, 2], []]
-    assert places.min() >= 0
-    newest = places_of(ids[:, :1], mask, KeyValueCache())
-    assert newest.tolist() == places[:, -1:].tolist()
+    positions = positions_of(ids, mask, None)
+    assert [row[words].tolist() for row, words in zip(positions, mask, strict=True)] == [
+        [0, 1],
+        [0, 1, 2],
+        [0, 1, 2],
+        [],
+    ]
+    assert positions.min() >= 0
+    newest = positions_of(ids[:, :1], mask, KeyValueCache())
+    assert newest.tolist() == positions[:, -1:].tolist()
 
 
 # Embeddings
 
 
 @pytest.mark.parametrize("scaled", [True, False])
-@pytest.mark.parametrize("positions", ["sinusoidal", "learned", "none"])
-def test_an_embedding_is_a_row_of_the_table_with_its_place(positions: str, scaled: bool) -> None:
-    layer = Embedding(transformer(positions=positions), 19, scaled=scaled).double()
-    ids, places = torch.tensor([[4, 4, 9]]), torch.arange(3)
-    found = layer(ids, places)
+@pytest.mark.parametrize("kind", ["sinusoidal", "learned", "none"])
+def test_an_embedding_is_a_row_of_the_table_with_its_position(kind: str, scaled: bool) -> None:
+    layer = Embedding(transformer(positions=kind), 19, scaled=scaled).double()
+    ids, positions = torch.tensor([[4, 4, 9]]), torch.arange(3)
+    found = layer(ids, positions)
     for index in range(3):
         expected = layer.table.weight[ids[0, index]] * (4.0 if scaled else 1.0)
-        if positions == "sinusoidal":
-            expected = expected + sinusoids(places, 16)[index]
-        elif positions == "learned":
-            expected = expected + layer.places.weight[index]
+        if kind == "sinusoidal":
+            expected = expected + sinusoids(positions, 16)[index]
+        elif kind == "learned":
+            expected = expected + layer.learned.weight[index]
         near(found[0, index], expected)
 
 

@@ -106,7 +106,7 @@ def test_padding_on_the_left_is_no_word_either(name: str, left: int, right: int)
     close(model, family.run(model, shifted), family.run(model, example))
 
 
-def test_with_padding_on_the_left_weights_stay_at_the_places_of_the_words() -> None:
+def test_with_padding_on_the_left_weights_stay_at_the_positions_of_the_words() -> None:
     family = FAMILIES["recurrent attention"]
     model, example = family.model(), family.example().padded(2, 1, filler=7)
     masks = []

@@ -15,7 +15,7 @@ import regard
 from benchmarks import peers
 from regard.cli.classify import classify
 from regard.cli.translate import translate
-from regard.cli.verb import Verb
+from regard.cli.verb import VerbCommand
 from regard.decoding import Beams
 from regard.errors import InputError
 from regard.lens.analysis.subject import open_subject
@@ -37,7 +37,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 def run(verb: Any, folder: Path, given: str, *more: str) -> Result:
     app = typer.Typer(pretty_exceptions_enable=False)
-    app.command(cls=Verb)(verb)
+    app.command(cls=VerbCommand)(verb)
     return CliRunner().invoke(app, [str(folder), *more, "--device", "cpu"], input=given)
 
 

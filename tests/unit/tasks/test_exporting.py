@@ -14,9 +14,9 @@ from typer.testing import CliRunner, Result
 
 from benchmarks import peers
 from regard.cli.export import export as export_verb
-from regard.cli.verb import Verb
+from regard.cli.verb import VerbCommand
 from regard.errors import FileError, InputError, UnknownNameError
-from regard.interop import exporting
+from regard.interop import transformers_export
 from regard.models import DecoderConfig, EncoderConfig, RecurrentConfig, TransformerConfig, build, save_model
 from regard.tasks import load
 from regard.tasks.exporting import export
@@ -119,7 +119,7 @@ def test_bare_encoders_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize("wrong", ["weights", "tokenizer"])
 def test_what_is_not_the_model_is_not_kept(wrong: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = folder_of("transformer", tmp_path / "ours")
-    true = exporting.write_folder
+    true = transformers_export.write_folder
 
     def spoilt(model: Any, tokenizer: Any, place: Path) -> None:
         other = train_tokenizer(LINES[:4], 280) if wrong == "tokenizer" else tokenizer
@@ -132,7 +132,7 @@ def test_what_is_not_the_model_is_not_kept(wrong: str, tmp_path: Path, monkeypat
                 model.source.table.weight[5] -= 1.0
 
     monkeypatch.setattr("regard.tasks.exporting.write_folder", spoilt)
-    monkeypatch.setattr(exporting, "sample_ids", lambda model: torch.full((2, 4), 5))
+    monkeypatch.setattr(transformers_export, "sample_ids", lambda model: torch.full((2, 4), 5))
     with pytest.raises(FileError, match="what was written is not the model, read by regard"):
         export(folder, tmp_path / "hf")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["ours"]
@@ -180,7 +180,7 @@ def test_two_vocabularies_and_recurrent_models_have_no_place_there(tmp_path: Pat
 
 def run(*arguments: str) -> Result:
     app = typer.Typer(pretty_exceptions_enable=False)
-    app.command(cls=Verb)(export_verb)
+    app.command(cls=VerbCommand)(export_verb)
     return CliRunner().invoke(app, list(arguments))
 
 

@@ -19,13 +19,13 @@ LENGTHS = st.lists(st.integers(1, 40), min_size=1, max_size=80).map(np.array)
 BUDGETS = st.builds(Budget, st.integers(16, 400), st.sampled_from([1, 4, 8]), st.booleans())
 
 
-def chance(seed: int = 0) -> np.random.Generator:
+def generator(seed: int = 0) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
 def planned(lengths: np.ndarray, budget: Budget, seed: int = 0) -> list[Spec]:
-    order = epoch_order(np.zeros(len(lengths), np.int64), (1.0,), chance(seed))
-    return plan(lengths, budget, order, chance(seed + 1))
+    order = epoch_order(np.zeros(len(lengths), np.int64), (1.0,), generator(seed))
+    return plan(lengths, budget, order, generator(seed + 1))
 
 
 @given(LENGTHS, BUDGETS, st.integers(0, 9))
@@ -68,7 +68,7 @@ def test_epochs_and_seeds_come_in_other_orders() -> None:
 
 @given(st.lists(st.integers(0, 2), min_size=1, max_size=60).map(np.array), st.integers(0, 9))
 def test_sources_are_read_as_often_as_their_weights_say(sources: np.ndarray, seed: int) -> None:
-    counts = Counter(epoch_order(sources, (1.0, 2.0, 0.5), chance(seed)).tolist())
+    counts = Counter(epoch_order(sources, (1.0, 2.0, 0.5), generator(seed)).tolist())
     for number, source in enumerate(sources):
         assert counts[number] in {0: (1,), 1: (2,), 2: (0, 1)}[int(source)]
     halves = int((sources == 2).sum())
@@ -77,10 +77,10 @@ def test_sources_are_read_as_often_as_their_weights_say(sources: np.ndarray, see
 
 def test_half_of_a_source_is_another_half_each_epoch() -> None:
     sources = np.zeros(40, np.int64)
-    halves = [frozenset(epoch_order(sources, (0.5,), chance(seed)).tolist()) for seed in range(6)]
+    halves = [frozenset(epoch_order(sources, (0.5,), generator(seed)).tolist()) for seed in range(6)]
     assert len(set(halves)) == 6
     assert {len(half) for half in halves} == {20}
-    counts = Counter(epoch_order(sources, (2.5,), chance()).tolist())
+    counts = Counter(epoch_order(sources, (2.5,), generator()).tolist())
     assert sorted(counts.values()) == [2] * 20 + [3] * 20
 
 

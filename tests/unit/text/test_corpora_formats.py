@@ -105,7 +105,7 @@ def test_a_file_gives_the_rows_that_were_written(name: str, suffix: str, rows: R
         assert [row.texts for row in found] == rows
     assert [row.line for row in found] == list(range(1, len(rows) + 1))
     assert {row.file for row in found} == {f"{name}{suffix}"}
-    assert corpus.report.kept == len(rows)
+    assert corpus.report.usable == len(rows)
     assert not corpus.report.dropped
 
 
@@ -296,7 +296,7 @@ def test_a_header_is_skipped_and_noted(
     corpus = Corpus([Source(("a.tsv",), columns=wanted)], tmp_path, Checks(strict=True))
     rows = list(corpus)
     assert rows[0].texts == first
-    assert (rows[0].line, corpus.report.kept, corpus.report.dropped) == (2, 1, {})
+    assert (rows[0].line, corpus.report.usable, corpus.report.dropped) == (2, 1, {})
     assert corpus.report.notes[0] == f"a.tsv: the first line is a header ({', '.join(header.split(chr(9)))})"
 
 

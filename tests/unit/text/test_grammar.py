@@ -15,13 +15,13 @@ from regard.text import grammar
 from regard.text.grammar import Sentence, agreement, held_out_adjective, held_out_pair, sentences, words
 from regard.text.grammar.frames import it_frame
 from regard.text.grammar.french import conjugated
-from regard.text.grammar.heldout import SEEN
+from regard.text.grammar.heldout import IN_TRAINING
 from regard.text.grammar.it import IT_PATTERNS
 from regard.text.grammar.lexicon import adjectives, nouns, verbs
 from regard.text.grammar.naming import Named, read_name
 from regard.text.grammar.nominal import PRONOUNS
 from regard.text.grammar.patterns import SIMPLE, SIMPLE_QUESTIONS
-from regard.text.grammar.sets import LONGEST, home
+from regard.text.grammar.sentence_sets import LONGEST, home
 from regard.text.grammar.simple import FEWEST, MOST
 from regard.text.grammar.spelling import ASPIRATED, french_text, spelled
 from regard.text.grammar.verbal import BE, TENSES, Around, Negation, be, negated, passive, verb_group
@@ -207,7 +207,7 @@ def test_one_in_ten_combinations_is_held_out() -> None:
     assert 0.09 < sum(pairs) / len(pairs) < 0.11
     said = [held_out_adjective(adjective, noun) for adjective in adjectives() for noun in names]
     assert 0.09 < sum(said) / len(said) < 0.11
-    assert not SEEN.nouns(*next((nouns()[a], nouns()[b]) for a in names for b in names if held_out_pair(a, b)))
+    assert not IN_TRAINING.nouns(*next((nouns()[a], nouns()[b]) for a in names for b in names if held_out_pair(a, b)))
 
 
 def test_links_are_within_the_words_and_nearly_every_word_has_one() -> None:
@@ -256,10 +256,10 @@ def test_pronouns_point_at_what_they_say() -> None:
         for pronoun in sentence.pronouns:
             ours, theirs = sentence.source_words, sentence.target_words
             assert ours[pronoun.source] == "it"
-            assert theirs[pronoun.target] == pronoun.said
+            assert theirs[pronoun.target] == pronoun.form
             assert (pronoun.source, pronoun.target) in sentence.sure
             meant, rival = nouns()[ours[pronoun.antecedent]], nouns()[ours[pronoun.rival]]
-            assert pronoun.said == ("il" if meant.gender == "m" else "elle")
+            assert pronoun.form == ("il" if meant.gender == "m" else "elle")
             assert pronoun.gendered == (meant.gender != rival.gender)
             assert sum(word.lower() in ("il", "elle") for word in theirs) == 1
         assert ("it" in sentence.source_words) == bool(sentence.pronouns)
@@ -288,7 +288,7 @@ def test_neither_place_nor_frequency_gives_the_antecedent_away() -> None:
     assert set(subjects) == set(IT_PATTERNS)
     assert all(0.45 < sum(found) / len(found) < 0.55 for found in subjects.values())
     said = [pronoun for sentence in drawn("train") for pronoun in sentence.pronouns]
-    assert 0.45 < sum(pronoun.said == "il" for pronoun in said) / len(said) < 0.55
+    assert 0.45 < sum(pronoun.form == "il" for pronoun in said) / len(said) < 0.55
     assert sum(pronoun.gendered for pronoun in said) > 0.55 * len(said)
 
 

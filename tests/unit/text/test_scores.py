@@ -36,13 +36,13 @@ TEXT = st.lists(WORD, max_size=8).map(" ".join)
 
 
 def spoiled(texts: list[str], share: float, seed: int) -> list[str]:
-    chance = random.Random(seed)
-    return [" ".join(word for word in text.split() if chance.random() >= share) for text in texts]
+    rng = random.Random(seed)
+    return [" ".join(word for word in text.split() if rng.random() >= share) for text in texts]
 
 
 def many(count: int = 80) -> list[str]:
-    chance = random.Random(1)
-    return [" ".join(chance.choices("abcdefghij", k=chance.randint(4, 14))) for _ in range(count)]
+    rng = random.Random(1)
+    return [" ".join(rng.choices("abcdefghij", k=rng.randint(4, 14))) for _ in range(count)]
 
 
 def test_bleu_and_chrf_are_sacrebleus() -> None:

@@ -14,9 +14,9 @@ from regard.text.corpora import Source
 from regard.text.corpora.formats import read
 from regard.text.corpora.names import groups_of
 from regard.text.corpora.opening import lines
-from regard.text.corpora.rows import Wanted
+from regard.text.corpora.rows import ReadOptions
 from regard.text.corpora.undecoded import Undecoded
-from regard.text.scores.alignment import Gold, check_links, parse_pharaoh
+from regard.text.scores.alignment_error import Gold, check_links, parse_pharaoh
 
 SPLITS: dict[str, Split] = {"space": str.split, "grammar": grammar.words}
 Texts = tuple[str, str]
@@ -66,17 +66,17 @@ def read_bitext(
         raise UnknownNameError("way to split words", words, SPLITS)
     source = files if isinstance(files, Source) else Source.parse(list(files))
     if any(map(grammar.is_grammar, source.files)):
-        found = grammar_bitext(source.files, limit)
-        found = found if words in (None, "grammar") else replace(found, words=SPLITS[words], gold=[])
+        bitext = grammar_bitext(source.files, limit)
+        bitext = bitext if words in (None, "grammar") else replace(bitext, words=SPLITS[words], gold=[])
     else:
-        found = as_bitext(" and ".join(source.files), islice(rows(source, note), limit), words)
-    return found if gold is None else with_gold(found, gold)
+        bitext = as_bitext(" and ".join(source.files), islice(rows(source, note), limit), words)
+    return bitext if gold is None else with_gold(bitext, gold)
 
 
 def as_bitext(name: str, pairs: Iterable[Texts], words: str | None = None) -> Bitext:
     """Pairs that are at hand."""
-    kept = list(pairs)
-    return Bitext(name, [one for one, _ in kept], [one for _, one in kept], SPLITS[words or "space"])
+    texts = list(pairs)
+    return Bitext(name, [one for one, _ in texts], [one for _, one in texts], SPLITS[words or "space"])
 
 
 def grammar_bitext(files: Sequence[str], limit: int | None = None) -> Bitext:
@@ -92,17 +92,17 @@ def rows(source: Source, note: Callable[[str], None]) -> Iterator[Texts]:
     """Every row of the files; one that cannot be read is an error, since leaving it out would shift the rest."""
     if source.columns is not None and len(source.columns) != 2:
         raise InputError("a pair has two columns", found=f"{len(source.columns)}", do="such as --columns 0,1")
-    wanted = Wanted(2, source.columns, None, source.encoding, note)
+    options = ReadOptions(2, source.columns, None, source.encoding, note)
     for group in groups_of(source.files, Path()):
-        for found in read(group, Path(), wanted):
-            if found.problem:
-                Undecoded(group, source.encoding).refuse_one(found)
+        for row in read(group, Path(), options):
+            if row.problem:
+                Undecoded(group, source.encoding).refuse_one(row)
                 raise InputError(
-                    f"{found.file}:{found.line}: {found.problem}",
-                    found=" | ".join(found.texts)[:80],
+                    f"{row.file}:{row.line}: {row.problem}",
+                    found=" | ".join(row.texts)[:80],
                     do="mend the row: every line must give a pair, the source before the target",
                 )
-            yield found.texts[0], found.texts[1]
+            yield row.texts[0], row.texts[1]
 
 
 def tabbed(given: Iterable[str]) -> Iterator[Texts]:

@@ -7,17 +7,17 @@ from typing import NamedTuple
 
 from regard.lens.alignment.bitext import Bitext
 from regard.lens.alignment.choice import (
-    Aligned,
-    Choice,
+    PairVotes,
+    ReadingChoice,
     choose_by_gold,
     choose_by_itself,
     choose_by_reverse,
     error_rates,
 )
-from regard.lens.alignment.links import EVERYWHERE, Reading, all_readings, candidates
-from regard.lens.alignment.pairs import Told, align_pairs, cross_sites
+from regard.lens.alignment.links import EVERYWHERE, AttentionReading, all_readings, candidates
+from regard.lens.alignment.pairs import ProgressCallback, align_pairs, cross_sites
 from regard.tasks import Translator
-from regard.text.scores.alignment import AlignmentScore
+from regard.text.scores.alignment_error import AlignmentScore
 
 ENOUGH = 500  # pairs to choose on
 
@@ -33,48 +33,59 @@ class Fixed(NamedTuple):
 CHOSEN = Fixed()
 
 
-class Line(NamedTuple):
+class ScoredReading(NamedTuple):
     """A way to align, the reading it comes to, and how far it is from the links made by hand."""
 
     name: str
-    reading: Reading
+    reading: AttentionReading
     rate: AlignmentScore
 
 
-def decide(translator: Translator, texts: Bitext, fixed: Fixed = CHOSEN, told: Told | None = None) -> Choice:
+def decide(
+    translator: Translator, texts: Bitext, fixed: Fixed = CHOSEN, on_progress: ProgressCallback | None = None
+) -> ReadingChoice:
     """By the gold links of the texts; where they have none, by how well each map agrees with itself on them."""
     readings = candidates(cross_sites(translator.model), *fixed)
     if len(readings) == 1:
-        return Choice(readings[0], "as asked")
-    return choose(align(translator, texts.first(ENOUGH), readings, told), texts)
+        return ReadingChoice(readings[0], "as asked")
+    return choose(align(translator, texts.first(ENOUGH), readings, on_progress), texts)
 
 
 def decide_both(
-    translator: Translator, reverse: Translator, texts: Bitext, fixed: Fixed = CHOSEN, told: Told | None = None
-) -> tuple[Choice, Choice]:
+    translator: Translator,
+    reverse: Translator,
+    texts: Bitext,
+    fixed: Fixed = CHOSEN,
+    on_progress: ProgressCallback | None = None,
+) -> tuple[ReadingChoice, ReadingChoice]:
     """For two models, of either direction: by gold links each, else the two readings that agree most."""
     if texts.gold:
-        return decide(translator, texts, fixed, told), decide(reverse, texts.swapped(), told=told)
+        return decide(translator, texts, fixed, on_progress), decide(reverse, texts.swapped(), on_progress=on_progress)
     some = texts.first(ENOUGH)
-    ours = align(translator, some, candidates(cross_sites(translator.model), *fixed), told)
-    theirs = align(reverse, some.swapped(), candidates(cross_sites(reverse.model)), told)
+    ours = align(translator, some, candidates(cross_sites(translator.model), *fixed), on_progress)
+    theirs = align(reverse, some.swapped(), candidates(cross_sites(reverse.model)), on_progress)
     return choose_by_reverse(ours, theirs)
 
 
-def choose(aligned: Aligned, texts: Bitext) -> Choice:
+def choose(aligned: PairVotes, texts: Bitext) -> ReadingChoice:
     return choose_by_gold(aligned, texts.gold[: len(aligned.votes)]) if texts.gold else choose_by_itself(aligned)
 
 
 def align(
-    translator: Translator, texts: Bitext, readings: Sequence[Reading] | None = None, told: Told | None = None
-) -> Aligned:
+    translator: Translator,
+    texts: Bitext,
+    readings: Sequence[AttentionReading] | None = None,
+    on_progress: ProgressCallback | None = None,
+) -> PairVotes:
     """What the readings (all, by default) say of the pairs."""
-    return align_pairs(translator, texts.sources, texts.targets, readings, words=texts.words, told=told)
+    return align_pairs(translator, texts.sources, texts.targets, readings, words=texts.words, on_progress=on_progress)
 
 
 def comparison(
-    chosen: Reading, rates: Mapping[Reading, AlignmentScore], tuned: Mapping[Reading, AlignmentScore] | None = None
-) -> list[Line]:
+    chosen: AttentionReading,
+    rates: Mapping[AttentionReading, AlignmentScore],
+    tuned: Mapping[AttentionReading, AlignmentScore] | None = None,
+) -> list[ScoredReading]:
     """The chosen reading beside the best of other kinds, each picked by rates on other texts, where there are such."""
     where, tuned = (", picked here", rates) if tuned is None else ("", tuned)
     kinds = {
@@ -83,17 +94,17 @@ def comparison(
         "mean of all heads": [one for one in tuned if one.site == EVERYWHERE],
     }
     best = {name: min(some, key=lambda one: tuned[one].aer) for name, some in kinds.items()}
-    lines = [Line(f"{name}{where}", one, rates[one]) for name, one in best.items()]
-    return [Line("chosen", chosen, rates[chosen]), *lines]
+    lines = [ScoredReading(f"{name}{where}", one, rates[one]) for name, one in best.items()]
+    return [ScoredReading("chosen", chosen, rates[chosen]), *lines]
 
 
 def compare(
     translator: Translator,
     texts: Bitext,
-    choice: Choice,
-    tuned: Mapping[Reading, AlignmentScore] | None = None,
-    told: Told | None = None,
-) -> list[Line]:
+    choice: ReadingChoice,
+    tuned: Mapping[AttentionReading, AlignmentScore] | None = None,
+    on_progress: ProgressCallback | None = None,
+) -> list[ScoredReading]:
     """The chosen reading of texts with gold links, and others: picked by their rates elsewhere, if there are such."""
     readings = list(dict.fromkeys([choice.reading, *all_readings(cross_sites(translator.model))]))
-    return comparison(choice.reading, error_rates(align(translator, texts, readings, told), texts.gold), tuned)
+    return comparison(choice.reading, error_rates(align(translator, texts, readings, on_progress), texts.gold), tuned)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from regard.lens.alignment.choice import Aligned, Choice, choose_by_itself
-from regard.lens.alignment.links import Pair, Reading, candidates, crossing, links, pair_of, votes
+from regard.lens.alignment.choice import PairVotes, ReadingChoice, choose_by_itself
+from regard.lens.alignment.links import AttentionReading, Pair, candidates, crossing, links, pair_of, votes
 from regard.lens.alignment.word_spans import Split
 from regard.lens.recording.forward import Call
-from regard.text.scores.alignment import Link, pharaoh
+from regard.text.scores.alignment_error import Link, pharaoh
 
 HeadNumbers = int | Sequence[int] | None
 Splits = Split | tuple[Sequence[str], Sequence[str]] | None
@@ -22,7 +22,7 @@ class Alignment:
     links: list[Link]
     source: tuple[str, ...]
     target: tuple[str, ...]
-    choice: Choice
+    choice: ReadingChoice
 
     def __iter__(self) -> Iterator[Link]:
         return iter(self.links)
@@ -49,20 +49,22 @@ def align_calls(
     readings = candidates(crossing(call), site, heads, row)
     pair = pair_of(call, batch, words)
     if len(readings) == 1:
-        choice = Choice(readings[0], "as asked")
+        choice = ReadingChoice(readings[0], "as asked")
     else:
-        choice = choose_by_itself(told(calls, readings, words if callable(words) else None))
-    said = votes(call, pair, [choice.reading], batch).sources[0].tolist()
-    return Alignment(links(said), pair.source.words, pair.target.words, choice)
+        choice = choose_by_itself(align_all(calls, readings, words if callable(words) else None))
+    sources = votes(call, pair, [choice.reading], batch).sources[0].tolist()
+    return Alignment(links(sources), pair.source.words, pair.target.words, choice)
 
 
-def told(calls: Sequence[Call], readings: list[Reading], words: Split | None) -> Aligned:
+def align_all(calls: Sequence[Call], readings: list[AttentionReading], words: Split | None) -> PairVotes:
     """What the readings say of every text that has all their sites."""
     wanted = {one.site for one in readings}
-    found: list[tuple[Pair, Call, int]] = [
+    texts: list[tuple[Pair, Call, int]] = [
         (pair_of(call, batch, words), call, batch)
         for call in calls
         if wanted <= set(call.sites) and call.text is not None
         for batch in range(len(call.text.ids))
     ]
-    return Aligned(readings, [pair for pair, *_ in found], [votes(call, pair, readings, n) for pair, call, n in found])
+    return PairVotes(
+        readings, [pair for pair, *_ in texts], [votes(call, pair, readings, n) for pair, call, n in texts]
+    )

@@ -16,9 +16,9 @@ import torch
 from torch import Tensor
 
 from regard.errors import InputError, UnknownNameError
-from regard.lens.alignment.word_spans import Split, Words, words_of, written
+from regard.lens.alignment.word_spans import Split, WordTokens, words_of, written
 from regard.lens.recording.forward import Call
-from regard.text.scores.alignment import Link
+from regard.text.scores.alignment_error import Link
 
 Row = Literal["input", "output"]
 ROWS: tuple[Row, ...] = ("input", "output")
@@ -26,7 +26,7 @@ MEAN, EVERYWHERE = "mean", "all"
 
 
 @dataclass(frozen=True)
-class Reading:
+class AttentionReading:
     """Where to look for an alignment: a site, some heads of it (their mean is taken; none: all), and a row.
 
     The site "all" stands for the mean of all heads of all sites: for comparisons, it should not be relied on.
@@ -40,7 +40,7 @@ class Reading:
         return f"{self.site}:{'+'.join(map(str, self.heads)) or MEAN}:{self.row}"
 
     @classmethod
-    def parse(cls, text: str) -> Reading:
+    def parse(cls, text: str) -> AttentionReading:
         """As it is written: "decoder.1.cross:2:input", "decoder.1.cross:1+2:output" or "decoder.1.cross:mean:input"."""
         site, heads, row = ["", "", *text.rsplit(":", 2)][-3:]
         if not site or row not in ROWS or not re.fullmatch(rf"{MEAN}|\d+(\+\d+)*", heads):
@@ -55,8 +55,8 @@ class Reading:
 class Pair(NamedTuple):
     """The words of a source, and those of a target as a decoder read it, its start included."""
 
-    source: Words
-    target: Words
+    source: WordTokens
+    target: WordTokens
 
 
 class Votes(NamedTuple):
@@ -71,19 +71,19 @@ class Votes(NamedTuple):
 
 def crossing(call: Call) -> dict[str, tuple[int, ...]]:
     """The sites that look from the target at the source, each with the numbers of its heads."""
-    found = {site: call.map(site).heads for site in call.sites if call.sides(site) == ("text", "source")}
-    if not found:
+    sites = {site: call.map(site).heads for site in call.sites if call.sides(site) == ("text", "source")}
+    if not sites:
         raise InputError(
             "words are aligned by attention from one text to another, and there is none in this recording",
             found=f"sites {', '.join(call.sites[:8])}",
             do="record an encoder-decoder while it reads a source and a target",
         )
-    return found
+    return sites
 
 
-def all_readings(sites: Mapping[str, tuple[int, ...]]) -> list[Reading]:
+def all_readings(sites: Mapping[str, tuple[int, ...]]) -> list[AttentionReading]:
     """All there are: of each site every head, every two heads together and all, then the mean of all sites."""
-    return [*candidates(sites), *(Reading(EVERYWHERE, (), row) for row in ROWS)]
+    return [*candidates(sites), *(AttentionReading(EVERYWHERE, (), row) for row in ROWS)]
 
 
 def candidates(
@@ -91,7 +91,7 @@ def candidates(
     site: str | None = None,
     heads: tuple[int, ...] | None = None,
     row: str | None = None,
-) -> list[Reading]:
+) -> list[AttentionReading]:
     """Those that can be chosen, with what is given already fixed; heads of () are all of a site together."""
     if row is not None and row not in ROWS:
         raise UnknownNameError("row", row, ROWS)
@@ -103,9 +103,9 @@ def candidates(
             found=f"heads {'+'.join(map(str, heads))}", do=f"give the site too: {next(iter(sites))}",
         )  # fmt: skip
     return [
-        Reading(place, some, each)
-        for place in (sites if site is None else [site])
-        for some in ([heads or ()] if heads is not None or place == EVERYWHERE else sets_of(sites[place]))
+        AttentionReading(where, some, each)
+        for where in (sites if site is None else [site])
+        for some in ([heads or ()] if heads is not None or where == EVERYWHERE else sets_of(sites[where]))
         for each in (ROWS if row is None else (row,))
     ]
 
@@ -138,18 +138,18 @@ def gathered(weights_HQK: Tensor, pair: Pair, row: Row) -> Tensor:
     return rows.to(weights_HQK).T @ (weights_HQK @ columns.to(weights_HQK))
 
 
-def membership(text: Words, length: int, shift: int) -> Tensor:
+def membership(text: WordTokens, length: int, shift: int) -> Tensor:
     """(length, words): 1 where a row or column belongs to a word; `shift` moves a token to the row before it."""
-    found = torch.zeros(length, len(text.words))
-    for place, owner in enumerate(text.owners):
-        if owner >= 0 and 0 <= place + shift < length:
-            found[place + shift, owner] = 1
-    return found
+    matrix = torch.zeros(length, len(text.words))
+    for position, owner in enumerate(text.owners):
+        if owner >= 0 and 0 <= position + shift < length:
+            matrix[position + shift, owner] = 1
+    return matrix
 
 
-def votes(call: Call, pair: Pair, readings: Sequence[Reading], batch: int = 0) -> Votes:
+def votes(call: Call, pair: Pair, readings: Sequence[AttentionReading], batch: int = 0) -> Votes:
     """What each reading says of one text of the batch; each site is made once, and let go."""
-    found: dict[Reading, tuple[Tensor, Tensor]] = {}
+    best_words: dict[AttentionReading, tuple[Tensor, Tensor]] = {}
     total: dict[Row, Tensor] = {}
     for site in sites_for(call, readings):
         weights = call.tile(site, None, batch=batch)
@@ -158,14 +158,14 @@ def votes(call: Call, pair: Pair, readings: Sequence[Reading], batch: int = 0) -
             total[row] = total[row] + by_word.sum(0) if row in total else by_word.sum(0)
             here = [one for one in readings if (one.site, one.row) == (site, row)]
             means = mixtures(call.map(site).heads, here).to(by_word)
-            found |= dict(zip(here, zip(*best(torch.tensordot(means, by_word, 1)), strict=True), strict=True))
-    found |= {one: best(total[one.row]) for one in readings if one.site == EVERYWHERE}
-    return Votes(*(torch.stack([found[one][side] for one in readings]).short().cpu() for side in (0, 1)))
+            best_words |= dict(zip(here, zip(*best(torch.tensordot(means, by_word, 1)), strict=True), strict=True))
+    best_words |= {one: best(total[one.row]) for one in readings if one.site == EVERYWHERE}
+    return Votes(*(torch.stack([best_words[one][side] for one in readings]).short().cpu() for side in (0, 1)))
 
 
-def mixtures(heads: tuple[int, ...], readings: Sequence[Reading]) -> Tensor:
+def mixtures(heads: tuple[int, ...], readings: Sequence[AttentionReading]) -> Tensor:
     """(readings, heads): how much of each head a reading takes."""
-    found = torch.zeros(len(readings), len(heads))
+    shares = torch.zeros(len(readings), len(heads))
     for number, one in enumerate(readings):
         for head in one.heads or heads:
             if head not in heads:
@@ -174,11 +174,11 @@ def mixtures(heads: tuple[int, ...], readings: Sequence[Reading]) -> Tensor:
                     found=f"heads {', '.join(map(str, heads))}",
                     do="choose among them; they count from 0",
                 )
-            found[number, heads.index(head)] = 1 / len(one.heads or heads)
-    return found
+            shares[number, heads.index(head)] = 1 / len(one.heads or heads)
+    return shares
 
 
-def sites_for(call: Call, readings: Sequence[Reading]) -> list[str]:
+def sites_for(call: Call, readings: Sequence[AttentionReading]) -> list[str]:
     """The sites that some readings need."""
     known, wanted = crossing(call), {one.site for one in readings}
     for site in sorted(wanted - {EVERYWHERE}):
@@ -195,8 +195,8 @@ def strongest(weights: Tensor) -> Tensor:
     """Where the largest of the last dimension stands; -1 where all are 0, or there are none."""
     if not weights.shape[-1]:
         return torch.full(weights.shape[:-1], -1)
-    most, place = weights.max(-1)
-    return torch.where(most > 0, place, -1)
+    most, index = weights.max(-1)
+    return torch.where(most > 0, index, -1)
 
 
 def links(sources: Iterable[int]) -> list[Link]:

@@ -9,9 +9,9 @@ import torch
 from torch import nn
 
 from regard.errors import InputError
-from regard.lens.alignment.choice import Aligned
-from regard.lens.alignment.links import EVERYWHERE, Pair, Reading, Votes, all_readings, votes
-from regard.lens.alignment.word_spans import Split, Words, decoded, words_of
+from regard.lens.alignment.choice import PairVotes
+from regard.lens.alignment.links import EVERYWHERE, AttentionReading, Pair, Votes, all_readings, votes
+from regard.lens.alignment.word_spans import Split, WordTokens, decoded, words_of
 from regard.lens.assembly.watch_options import WatchOptions
 from regard.lens.hooks.attach import record
 from regard.lens.recording.forward import CROSS, Call
@@ -21,11 +21,11 @@ from regard.tasks import Translator
 from regard.tasks.shared import at_rest, encode
 from regard.text.tokenizer import padded
 
-Told = Callable[[int, int], None]
-Written = str | Sequence[str]  # a text, or its words
+ProgressCallback = Callable[[int, int], None]
+TextOrWords = str | Sequence[str]  # a text, or its words
 
 
-class Ready(NamedTuple):
+class EncodedPair(NamedTuple):
     """Source ids, the ids that the decoder reads, and the words of both."""
 
     source: list[int]
@@ -35,13 +35,13 @@ class Ready(NamedTuple):
 
 def align_pairs(
     translator: Translator,
-    sources: Sequence[Written],
-    targets: Sequence[Written],
-    readings: Sequence[Reading] | None = None,
+    sources: Sequence[TextOrWords],
+    targets: Sequence[TextOrWords],
+    readings: Sequence[AttentionReading] | None = None,
     *,
     words: Split | None = None,
-    told: Told | None = None,
-) -> Aligned:
+    on_progress: ProgressCallback | None = None,
+) -> PairVotes:
     """What each reading (all there are, by default) says of each pair.
 
     A text is split into words at white space, or as `words` says; words already split may be given in its place.
@@ -49,33 +49,33 @@ def align_pairs(
     """
     if len(sources) != len(targets):
         raise InputError("there must be as many sources as targets", found=f"{len(sources):,} and {len(targets):,}")
-    rows = [ready(translator, *pair, words) for pair in zip(sources, targets, strict=True)]
+    rows = [encode_pair(translator, *pair, words) for pair in zip(sources, targets, strict=True)]
     check_lengths(translator, rows)
     order = sorted(range(len(rows)), key=lambda number: -len(rows[number].source) - len(rows[number].target))
     asked = all_readings(cross_sites(translator.model)) if readings is None else list(readings)
-    found: dict[int, Votes] = {}
+    votes_of: dict[int, Votes] = {}
     for first in range(0, len(order), translator.batch):
         numbers = order[first : first + translator.batch]
-        said = read_batch(translator, [rows[number] for number in numbers], asked)
-        found |= dict(zip(numbers, said, strict=True))
-        if told is not None:
-            told(len(found), len(rows))
-    return Aligned(asked, [row.pair for row in rows], [found[number] for number in range(len(rows))])
+        batch_votes = read_batch(translator, [rows[number] for number in numbers], asked)
+        votes_of |= dict(zip(numbers, batch_votes, strict=True))
+        if on_progress is not None:
+            on_progress(len(votes_of), len(rows))
+    return PairVotes(asked, [row.pair for row in rows], [votes_of[number] for number in range(len(rows))])
 
 
-def ready(translator: Translator, source: Written, target: Written, words: Split | None) -> Ready:
+def encode_pair(translator: Translator, source: TextOrWords, target: TextOrWords, words: Split | None) -> EncodedPair:
     """A pair as the model reads it: the target after its start, and without its end."""
     config, theirs = translator.model.config, translator.generation
     source_ids, source_words = tokens(translator, source, "source", words)
     ids, target_words = tokens(translator, target, "target", words)
     ids = ids[:-1] if ids and ids[-1] == config.end else ids
     start = config.start if theirs is None or theirs.start is None else theirs.start
-    return Ready(source_ids, [start, *ids], Pair(source_words, target_words.after(1)))
+    return EncodedPair(source_ids, [start, *ids], Pair(source_words, target_words.after(1)))
 
 
 def tokens(
-    translator: Translator, text: Written, side: Literal["source", "target"], words: Split | None
-) -> tuple[list[int], Words]:
+    translator: Translator, text: TextOrWords, side: Literal["source", "target"], words: Split | None
+) -> tuple[list[int], WordTokens]:
     """The ids of a text, and which word each belongs to."""
     whole = text if isinstance(text, str) else " ".join(text)
     given = words if isinstance(text, str) else text
@@ -83,11 +83,11 @@ def tokens(
     (ids,) = encode(codec, [whole], config.source_vocabulary if side == "source" else config.target_vocabulary)
     if hasattr(codec, "spans"):
         return ids, words_of(codec.spans(whole), whole, given)
-    said, spans = decoded(codec, ids)
-    return ids, words_of(spans, said, given)
+    decoded_text, spans = decoded(codec, ids)
+    return ids, words_of(spans, decoded_text, given)
 
 
-def check_lengths(translator: Translator, rows: Sequence[Ready]) -> None:
+def check_lengths(translator: Translator, rows: Sequence[EncodedPair]) -> None:
     """A model that has learned its positions has no more of them."""
     for number, row in enumerate(rows, 1):
         length = max(len(row.source), len(row.target))
@@ -103,11 +103,11 @@ def fits(translator: Translator, source: str, target: str) -> bool:
     """Can the model read this pair?"""
     if translator.learned is None:
         return True
-    row = ready(translator, source, target, None)
+    row = encode_pair(translator, source, target, None)
     return max(len(row.source), len(row.target)) <= translator.learned
 
 
-def read_batch(translator: Translator, rows: list[Ready], readings: list[Reading]) -> list[Votes]:
+def read_batch(translator: Translator, rows: list[EncodedPair], readings: list[AttentionReading]) -> list[Votes]:
     """What the readings say of some pairs that are read side by side."""
     wanted = {one.site for one in readings}
     sites = cross_sites(translator.model) if EVERYWHERE in wanted else wanted
@@ -116,7 +116,7 @@ def read_batch(translator: Translator, rows: list[Ready], readings: list[Reading
 
 
 @torch.no_grad()
-def forced(translator: Translator, rows: Sequence[Ready], sites: Sequence[str]) -> Call:
+def forced(translator: Translator, rows: Sequence[EncodedPair], sites: Sequence[str]) -> Call:
     """What some sites do while the model reads the pairs side by side, the targets as they are given."""
     model, pad = translator.model, translator.model.config.pad or 0
     device = next(model.parameters()).device
@@ -128,12 +128,12 @@ def forced(translator: Translator, rows: Sequence[Ready], sites: Sequence[str]) 
 
 def cross_sites(model: nn.Module) -> dict[str, tuple[int, ...]]:
     """The sites of a model that look from the target at the source, each with the numbers of its heads."""
-    found = [site for site in seams(model) if any(sign in site for sign in CROSS)]
-    if not found:
+    sites = [site for site in seams(model) if any(sign in site for sign in CROSS)]
+    if not sites:
         raise InputError(
             "this model has no attention from the target to the source",
             found=type(getattr(model, "cells", model)).__name__,
             do="align with a model that has: a Transformer, or a recurrent one with attention = true",
         )
     heads = getattr(model.config, "heads", 1)  # a recurrent decoder looks once
-    return {site: tuple(range(heads)) for site in found}
+    return {site: tuple(range(heads)) for site in sites}

@@ -10,21 +10,21 @@ from typing import Any
 from torch import nn
 
 from regard.errors import FileError
-from regard.lens.alignment.choice import Choice
-from regard.lens.alignment.links import Reading
+from regard.lens.alignment.choice import ReadingChoice
+from regard.lens.alignment.links import AttentionReading
 from regard.models.checkpoint import replace_file
 
 NAME = "alignment.json"
 
 
-def write_choice(folder: Path, model: nn.Module, choice: Choice) -> Path:
+def write_choice(folder: Path, model: nn.Module, choice: ReadingChoice) -> Path:
     """Keep a choice, with how it was made and for which weights."""
     reading, path = choice.reading, folder / NAME
-    found: dict[str, Any] = {"site": reading.site, "heads": list(reading.heads), "row": reading.row}
-    found |= {"chosen_by": choice.how}
+    fields: dict[str, Any] = {"site": reading.site, "heads": list(reading.heads), "row": reading.row}
+    fields |= {"chosen_by": choice.how}
     if choice.rate is not None:
-        found |= {"aer": choice.rate.aer, "sure_only": choice.rate.sure_only, "sentences": choice.rate.sentences}
-    text = json.dumps(found | {"weights": fingerprint(model)}, indent=2) + "\n"
+        fields |= {"aer": choice.rate.aer, "sure_only": choice.rate.sure_only, "sentences": choice.rate.sentences}
+    text = json.dumps(fields | {"weights": fingerprint(model)}, indent=2) + "\n"
     try:
         replace_file(path, lambda beside: beside.write_text(text, encoding="utf-8"))
     except OSError as error:
@@ -32,14 +32,14 @@ def write_choice(folder: Path, model: nn.Module, choice: Choice) -> Path:
     return path
 
 
-def read_choice(folder: Path, model: nn.Module) -> Choice | None:
+def read_choice(folder: Path, model: nn.Module) -> ReadingChoice | None:
     """The choice that was kept; none if there is none, or if it was made for other weights than these."""
     path = folder / NAME
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-        choice = Choice(
-            Reading.parse(f"{found['site']}:{'+'.join(map(str, found['heads'])) or 'mean'}:{found['row']}"),
-            f"kept in {NAME}: {found['chosen_by']}",
+        fields = json.loads(path.read_text(encoding="utf-8"))
+        choice = ReadingChoice(
+            AttentionReading.parse(f"{fields['site']}:{'+'.join(map(str, fields['heads'])) or 'mean'}:{fields['row']}"),
+            f"kept in {NAME}: {fields['chosen_by']}",
         )
     except FileNotFoundError:
         return None
@@ -47,7 +47,7 @@ def read_choice(folder: Path, model: nn.Module) -> Choice | None:
         raise FileError(
             f"cannot read {path}", found=str(error), do="take it away; regard align MODEL ... --save writes it again"
         ) from error
-    return choice if found.get("weights") == fingerprint(model) else None
+    return choice if fields.get("weights") == fingerprint(model) else None
 
 
 def fingerprint(model: nn.Module) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from regard.errors import UnknownNameError
-from regard.text.scores.alignment import Link
+from regard.text.scores.alignment_error import Link
 
 WAYS = ("intersection", "grow-diag", "union")
 AROUND = ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1))

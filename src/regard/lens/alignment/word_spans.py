@@ -19,57 +19,57 @@ NAMED = re.compile(r"<[^<>\s]*>|\[[A-Z]+\]")  # how special tokens are written w
 
 
 @dataclass(frozen=True)
-class Words:
+class WordTokens:
     """The words of a text, and for each token the number of its word; -1 for a token of none."""
 
     words: tuple[str, ...]
     owners: tuple[int, ...]
 
-    def after(self, before: int) -> Words:
+    def after(self, before: int) -> WordTokens:
         """The same with so many tokens before the first: a decoder's start."""
         return replace(self, owners=(-1,) * before + self.owners)
 
 
-def words_of(spans: Spans, text: str, words: Split | Sequence[str] | None = None) -> Words:
+def words_of(spans: Spans, text: str, words: Split | Sequence[str] | None = None) -> WordTokens:
     """Words are split at white space, or as a function says, or are given."""
     given = text.split() if words is None else tuple(words(text)) if callable(words) else tuple(words)
-    return Words(tuple(given), tuple(owners(spans, places(text, given))))
+    return WordTokens(tuple(given), tuple(owners(spans, spans_of(text, given))))
 
 
-def places(text: str, words: Sequence[str]) -> list[Span]:
+def spans_of(text: str, words: Sequence[str]) -> list[Span]:
     """Where each word stands in the text, one after the other."""
-    found: list[Span] = []
+    spans: list[Span] = []
     start, lower = 0, text.lower()
     for word in words:
-        place = text.find(word, start)
-        if place < 0 and len(lower) == len(text):
-            place = lower.find(word.lower(), start)
-        if place < 0:
+        begin = text.find(word, start)
+        if begin < 0 and len(lower) == len(text):
+            begin = lower.find(word.lower(), start)
+        if begin < 0:
             raise InputError(
                 "these are not the words of the text",
                 found=f"no {word!r} in {text[start : start + 40]!r}",
                 do="split the text without changing its characters",
             )
-        start = place + len(word)
-        found.append((place, start))
-    return found
+        start = begin + len(word)
+        spans.append((begin, start))
+    return spans
 
 
-def owners(spans: Spans, places: Sequence[Span]) -> list[int]:
+def owners(spans: Spans, word_spans: Sequence[Span]) -> list[int]:
     """For each token the word with which it shares most characters, or that begins where it ends; -1 for none."""
-    found: list[int] = []
+    numbers: list[int] = []
     first = 0  # both run through the text in order
     for span in spans:
-        while span and first < len(places) and places[first][1] <= span[0]:
+        while span and first < len(word_spans) and word_spans[first][1] <= span[0]:
             first += 1
-        found.append(owner(span, places, first) if span else -1)
-    return found
+        numbers.append(owner(span, word_spans, first) if span else -1)
+    return numbers
 
 
-def owner(span: Span, places: Sequence[Span], first: int) -> int:
+def owner(span: Span, word_spans: Sequence[Span], first: int) -> int:
     best, most = -1, 0
-    for number in range(first, len(places)):
-        start, stop = places[number]
+    for number in range(first, len(word_spans)):
+        start, stop = word_spans[number]
         shared = min(span[1], stop) - max(span[0], start)
         if shared > most or (shared == 0 and best < 0 and start == span[1]):
             best, most = number, shared
@@ -82,10 +82,10 @@ def written(text: Text, batch: int) -> tuple[str, list[Span | None]]:
     """A text of a batch as it reads, and where each of its tokens stands in it."""
     ids = text.ids[batch]
     if text.strings is None and hasattr(text.tokenizer, "decode"):
-        found = decoded(text.tokenizer, ids)
+        decoding = decoded(text.tokenizer, ids)
     else:
-        found = joined(as_read([str(token) for token in text.tokens(batch)]))
-    return found[0], [None if number == text.pad else span for number, span in zip(ids, found[1], strict=True)]
+        decoding = joined(as_read([str(token) for token in text.tokens(batch)]))
+    return decoding[0], [None if number == text.pad else span for number, span in zip(ids, decoding[1], strict=True)]
 
 
 def joined(tokens: Sequence[str]) -> tuple[str, list[Span | None]]:
@@ -112,19 +112,19 @@ def decoded(tokenizer: Any, ids: Sequence[int]) -> tuple[str, list[Span | None]]
     A token's characters are what it adds to those just before it: so it brings its space along, and one that is only a
     part of a character belongs to where the whole character stands.
     """
-    said = {number: says(tokenizer, number) for number in set(ids)}
-    places = [place for place, number in enumerate(ids) if said[number]]
+    strings = {number: says(tokenizer, number) for number in set(ids)}
+    positions = [position for position, number in enumerate(ids) if strings[number]]
     text = ""
     spans: list[Span | None] = [None] * len(ids)
     known: list[int] = []  # the last ids whose characters are known
-    waiting: list[int] = []  # places of those after them
-    for place in places:
-        waiting.append(place)
+    waiting: list[int] = []  # positions of those after them
+    for position in positions:
+        waiting.append(position)
         new = [ids[one] for one in waiting]
-        unknown = said[ids[place]] == UNKNOWN
+        unknown = strings[ids[position]] == UNKNOWN
         piece = UNKNOWN if unknown else added(tokenizer, known, new)
         piece = f" {piece}" if text and (unknown or not known) else piece
-        if not piece or (piece.endswith(BROKEN) and place != places[-1]):
+        if not piece or (piece.endswith(BROKEN) and position != positions[-1]):
             continue
         for one in waiting:
             spans[one] = (len(text), len(text) + len(piece))

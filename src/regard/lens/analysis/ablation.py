@@ -11,22 +11,22 @@ from typing import Any
 from regard.errors import InputError
 from regard.lens.effect import Effect, HeadEffect, scored, without
 
-Place = tuple[str, int]  # a site and a head
+SiteHead = tuple[str, int]  # a site and a head
 Score = Callable[[Any], float]
-Told = Callable[[int, int], None]
+ProgressCallback = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
-class Trial:
+class HeadSetTrial:
     """Some heads silenced: what became of the score that should fall, and of what should be spared."""
 
-    heads: tuple[Place, ...]
+    heads: tuple[SiteHead, ...]
     score: float
     cost: float
 
 
 @dataclass(frozen=True)
-class Search:
+class HeadSearch:
     """What to lower, what it may cost at most, and how widely to look.
 
     score  falls as the thing that is looked for breaks
@@ -45,32 +45,32 @@ class Search:
 
 
 @dataclass(frozen=True)
-class Searched:
+class HeadSearchResult:
     """What each head's silence did alone, and the best set of each size that was found."""
 
     alone: Effect
-    best: list[Trial]
+    best: list[HeadSetTrial]
 
 
-def search(model: Any, how: Search, told: Told | None = None) -> Searched:
+def search(model: Any, how: HeadSearch, on_progress: ProgressCallback | None = None) -> HeadSearchResult:
     """Of the best sets so far, each with one head more, those that lower the score most are gone on with."""
     baseline, sites = scored(model, how.score)
     heads = [(site, head) for site, size in sites.items() for head in range(size)]
     limit = how.cost(model) + how.allow
     alone: list[HeadEffect] = []
-    front: list[Trial] = [Trial((), 0.0, 0.0)]
-    best: list[Trial] = []
+    front: list[HeadSetTrial] = [HeadSetTrial((), 0.0, 0.0)]
+    best: list[HeadSetTrial] = []
     done, total = 0, len(heads) * (1 + how.width * (how.most - 1))
     for _ in range(how.most):
         sets = dict.fromkeys(larger(trial.heads, head) for trial in front for head in heads if head not in trial.heads)
-        tried: list[Trial] = []
+        candidates: list[HeadSetTrial] = []
         for chosen in sets:
-            tried.append(tried_out(model, how, chosen))
+            candidates.append(evaluate_set(model, how, chosen))
             done += 1
-            if told is not None:
-                told(min(done, total), total)
-        alone = alone or [HeadEffect(*one.heads[0], one.score, one.score - baseline) for one in tried]
-        spared = sorted((trial for trial in tried if trial.cost <= limit), key=lambda trial: trial.score)
+            if on_progress is not None:
+                on_progress(min(done, total), total)
+        alone = alone or [HeadEffect(*one.heads[0], one.score, one.score - baseline) for one in candidates]
+        spared = sorted((trial for trial in candidates if trial.cost <= limit), key=lambda trial: trial.score)
         if not spared:
             break
         front = spared[: how.width]
@@ -79,22 +79,24 @@ def search(model: Any, how: Search, told: Told | None = None) -> Searched:
             break
     if not best:
         raise InputError("no head can be silenced at so small a cost", found=f"{len(heads)} heads", do="allow more")
-    return Searched(Effect(baseline, alone), best)
+    return HeadSearchResult(Effect(baseline, alone), best)
 
 
-def larger(heads: tuple[Place, ...], head: Place) -> tuple[Place, ...]:
+def larger(heads: tuple[SiteHead, ...], head: SiteHead) -> tuple[SiteHead, ...]:
     return tuple(sorted((*heads, head)))
 
 
-def tried_out(model: Any, how: Search, heads: tuple[Place, ...]) -> Trial:
+def evaluate_set(model: Any, how: HeadSearch, heads: tuple[SiteHead, ...]) -> HeadSetTrial:
     with without(model, heads):
-        return Trial(heads, how.score(model), how.cost(model))
+        return HeadSetTrial(heads, how.score(model), how.cost(model))
 
 
-def random_heads(heads: Sequence[Place], but: Sequence[Place], draws: int, seed: int = 0) -> list[tuple[Place, ...]]:
+def random_heads(
+    heads: Sequence[SiteHead], but: Sequence[SiteHead], draws: int, seed: int = 0
+) -> list[tuple[SiteHead, ...]]:
     """As many other heads as `but` has, drawn at random, some times."""
     others = [head for head in heads if head not in but]
     if len(others) < len(but):
         raise InputError("there are not as many other heads", found=f"{len(others)}, of {len(heads)}")
-    chance = Random(seed)
-    return [tuple(sorted(chance.sample(others, len(but)))) for _ in range(draws)]
+    rng = Random(seed)
+    return [tuple(sorted(rng.sample(others, len(but)))) for _ in range(draws)]

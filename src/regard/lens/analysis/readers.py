@@ -59,7 +59,7 @@ class Reader(Protocol):
 
 
 @dataclass(frozen=True)
-class Ours:
+class TaskReader:
     """A task's model."""
 
     task: Task
@@ -108,8 +108,8 @@ class Ours:
     def say(self, rows: Rows, *, greedy: bool = False) -> Rows:
         assert isinstance(self.task, Translator)
         how = self.task.beams(1 if greedy else None, None)
-        found = self.task.decode(rows, how, self.task.limits(None))
-        return [[self.start, *best.ids, *([] if best.end is None else [best.end])] for best, *_ in found]
+        hypotheses = self.task.decode(rows, how, self.task.limits(None))
+        return [[self.start, *best.ids, *([] if best.end is None else [best.end])] for best, *_ in hypotheses]
 
     @torch.no_grad()
     def read(self, source: Batch, target: Batch | None) -> None:

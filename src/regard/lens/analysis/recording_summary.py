@@ -14,15 +14,15 @@ CALLS = 5  # that are told one by one
 
 def describe_recording(path: str | Path) -> dict[str, Any]:
     """Calls, texts, sites, heads, dtype, size and badge of a `.regard` file."""
-    seen = Recording.load(path)
-    calls, last = seen.calls, seen.last
+    recording = Recording.load(path)
+    calls, last = recording.calls, recording.last
     badge = together(call.badge for call in calls)
     kinds = {str(one.query.dtype).removeprefix("torch.") for call in calls for one in call.maps.values()}
     return {
         "file": str(path),
         "calls": len(calls),
         "tokens": [tokens_words(call) for call in calls[:CALLS]] + (["…"] if len(calls) > CALLS else []),
-        "sites": {site: f"{len(one.heads)} heads{kept(one.heads)}" for site, one in last.maps.items()},
+        "sites": {site: f"{len(one.heads)} heads{heads_words(one.heads)}" for site, one in last.maps.items()},
         "dtype": " and ".join(sorted(kinds)),
         "values": any(one.norms is not None for one in last.maps.values()),
         "size": Path(path).stat().st_size,
@@ -31,7 +31,7 @@ def describe_recording(path: str | Path) -> dict[str, Any]:
     }
 
 
-def kept(heads: tuple[int, ...]) -> str:
+def heads_words(heads: tuple[int, ...]) -> str:
     """Which, where it is not the first so many."""
     return "" if heads == tuple(range(len(heads))) else f" ({', '.join(map(str, heads))})"
 

@@ -11,7 +11,7 @@ from regard.errors import FileError, InputError
 from regard.interop.auto_loading import installed, load_auto
 from regard.interop.folders import where
 from regard.interop.huggingface import READERS
-from regard.lens.analysis.readers import Ours, Reader, Rows
+from regard.lens.analysis.readers import Reader, Rows, TaskReader
 from regard.lens.recording_api import Recording
 from regard.lens.watch import watch
 from regard.models.checkpoint import read_settings
@@ -20,7 +20,7 @@ from regard.tasks.loading import device_of
 from regard.tasks.shared import check_lengths
 from regard.text.tokenizer import padded
 
-LONGEST_SEEN = 2_000_000  # characters of a text that is looked at: several times 100,000 tokens
+LONGEST_TEXT = 2_000_000  # characters of a text that is looked at: several times 100,000 tokens
 
 
 def open_subject(name: str | Path, device: str = "auto") -> Subject:
@@ -28,20 +28,20 @@ def open_subject(name: str | Path, device: str = "auto") -> Subject:
 
     What `regard.load` knows is loaded by it; every other model of text by transformers, if that is installed.
     """
-    place, found = device_of(device), where(name)
-    folder, notes = found.folder, (found.note,) if found.note else ()
+    torch_device, location = device_of(device), where(name)
+    folder, notes = location.folder, (location.note,) if location.note else ()
     settings = read_settings(folder)
     kind = next(iter(settings.get("architectures") or ()), "")
     if settings.get("format") == "regard":
-        return Subject(str(name), Ours(load(folder, device), "regard"), notes)
+        return Subject(str(name), TaskReader(load(folder, device), "regard"), notes)
     if kind in READERS:
         try:
-            ours = Ours(load(folder, device), f"Hugging Face ({kind}), as a model of ours")
+            ours = TaskReader(load(folder, device), f"Hugging Face ({kind}), as a model of ours")
             return Subject(str(name), ours, notes)
         except (InputError, FileError):  # a variant that ours do not equal, or a tokenizer only transformers reads
             if not installed():
                 raise
-    return Subject(str(name), load_auto(folder, place), notes)
+    return Subject(str(name), load_auto(folder, torch_device), notes)
 
 
 @dataclass(frozen=True)
@@ -50,12 +50,12 @@ class Subject:
 
     name: str
     reader: Reader
-    place: tuple[str, ...] = ()  # which of several models of that name it is, where the name does not say it
+    location: tuple[str, ...] = ()  # which of several models of that name it is, where the name does not say it
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What its user should know of it."""
-        return (*self.place, *self.reader.notes)
+        return (*self.location, *self.reader.notes)
 
     @property
     def pair(self) -> bool:
@@ -73,17 +73,18 @@ class Subject:
         """
         given = listed(texts)
         rows = self.encoded(given)
-        said = self.heard(given, rows, None if targets is None else listed(targets), greedy)
-        heard = None if said is None else [row[:-1] for row in said]  # the last token is written, and not read
-        filler = unlike_ends(self.reader.pad, [*rows, *(heard or [])])
-        batches = [None if some is None else padded(some, filler) for some in (rows, heard)]
-        with watch(self.reader.model, self.reader.tokenizer, **options) as seen:
+        target_rows = self.target_ids(given, rows, None if targets is None else listed(targets), greedy)
+        # The last token is written, and not read.
+        decoder_inputs = None if target_rows is None else [row[:-1] for row in target_rows]
+        filler = unlike_ends(self.reader.pad, [*rows, *(decoder_inputs or [])])
+        batches = [None if some is None else padded(some, filler) for some in (rows, decoder_inputs)]
+        with watch(self.reader.model, self.reader.tokenizer, **options) as recording:
             assert batches[0] is not None
             self.reader.read(batches[0], batches[1])
-        for builder in seen.recorder.builders if seen.recorder else ():
+        for builder in recording.recorder.builders if recording.recorder else ():
             builder.pad = filler
-            builder.after = None if said is None else [row[-1] for row in said]
-        return seen
+            builder.after = None if target_rows is None else [row[-1] for row in target_rows]
+        return recording
 
     def check(self, text: str, target: str | None = None) -> None:
         """Refuse a text that it cannot read."""
@@ -94,7 +95,7 @@ class Subject:
     def encoded(self, texts: Sequence[str]) -> Rows:
         if not texts or any(not text.strip() for text in texts):
             raise InputError("there is no text to look at", found=f"{list(texts)!r:.60}", do="give at least one word")
-        check_lengths(texts, LONGEST_SEEN)
+        check_lengths(texts, LONGEST_TEXT)
         rows = self.reader.encode(texts)
         for text, row in zip(texts, rows, strict=True):
             if not row:
@@ -102,7 +103,7 @@ class Subject:
             check_length("text", len(row), self.reader.limits[0])
         return rows
 
-    def heard(self, texts: Sequence[str], rows: Rows, targets: Sequence[str] | None, greedy: bool) -> Rows | None:
+    def target_ids(self, texts: Sequence[str], rows: Rows, targets: Sequence[str] | None, greedy: bool) -> Rows | None:
         """What the decoder reads, and behind it what it writes last, where there is one beside an encoder."""
         if not self.pair:
             if targets is not None:
@@ -118,7 +119,7 @@ class Subject:
 
     def forced(self, targets: Sequence[str]) -> Rows:
         """The same when it is made to say these."""
-        check_lengths(targets, LONGEST_SEEN)
+        check_lengths(targets, LONGEST_TEXT)
         rows = self.reader.encode_targets(targets)
         for row in rows:
             check_length("target", len(row) - 1, self.reader.limits[1])

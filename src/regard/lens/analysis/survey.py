@@ -14,7 +14,7 @@ CHARACTERS = 4096  # of them together, unless one alone has more
 
 
 @dataclass(frozen=True)
-class Line:
+class SurveyText:
     """One text, and what the decoder shall read where that is given; `number` counts from 1."""
 
     number: int
@@ -31,29 +31,31 @@ class Survey:
     too_long: list[int] = field(default_factory=list)
 
 
-def survey(subject: Subject, lines: Sequence[Line], told: Callable[[int, int], None] | None = None) -> Survey:
-    """The table of heads over all lines, in the memory that the longest few need; `told` hears (done, total)."""
-    tally, found, done = Tally(), Survey(Heads([])), 0
+def survey(
+    subject: Subject, lines: Sequence[SurveyText], on_progress: Callable[[int, int], None] | None = None
+) -> Survey:
+    """The table of heads over all lines, in the memory that the longest few need; `on_progress` hears (done, total)."""
+    tally, result, done = Tally(), Survey(Heads([])), 0
     for some in batches(lines):
-        if part := readable(subject, some, found):
+        if part := readable(subject, some, result):
             targets = [line.target for line in part if line.target is not None]
             tally.add(subject.see([line.text for line in part], targets or None, greedy=True).last)
-            found.texts += len(part)
+            result.texts += len(part)
         done += len(some)
-        if told is not None:
-            told(done, len(lines))
-    if found.too_long and not found.texts:
-        many = len(found.too_long)
+        if on_progress is not None:
+            on_progress(done, len(lines))
+    if result.too_long and not result.texts:
+        many = len(result.too_long)
         raise InputError(
             "no text is short enough for this model", found=f"{many} too long", do="give shorter ones, one a line"
         )
-    if not found.texts:
+    if not result.texts:
         raise InputError("there is no text to look at", found=f"{len(lines)} lines", do="give at least one text a line")
-    found.heads = tally.table()
-    return found
+    result.heads = tally.table()
+    return result
 
 
-def readable(subject: Subject, some: Sequence[Line], found: Survey) -> list[Line]:
+def readable(subject: Subject, some: Sequence[SurveyText], result: Survey) -> list[SurveyText]:
     """Those that are not too long for the model; the others are noted."""
     fitting = []
     for line in some:
@@ -61,13 +63,13 @@ def readable(subject: Subject, some: Sequence[Line], found: Survey) -> list[Line
             subject.check(line.text, line.target)
             fitting.append(line)
         except LongError:
-            found.too_long.append(line.number)
+            result.too_long.append(line.number)
     return fitting
 
 
-def batches(lines: Sequence[Line]) -> Iterator[list[Line]]:
+def batches(lines: Sequence[SurveyText]) -> Iterator[list[SurveyText]]:
     """Some lines at a time, with targets or without."""
-    some: list[Line] = []
+    some: list[SurveyText] = []
     for line in lines:
         longest = max((len(one.text) for one in [*some, line]), default=0)
         kinds = {one.target is None for one in [*some, line]}
@@ -79,11 +81,11 @@ def batches(lines: Sequence[Line]) -> Iterator[list[Line]]:
         yield some
 
 
-def read_lines(lines: Iterator[str], *, pair: bool) -> list[Line]:
+def read_lines(lines: Iterator[str], *, pair: bool) -> list[SurveyText]:
     """Texts one a line; for an encoder-decoder a tab may stand between source and target. Empty lines are left out."""
-    found = []
+    rows = []
     for number, line in enumerate(lines, 1):
         text, _, target = line.partition("\t") if pair else (line, "", "")
         if text.strip():
-            found.append(Line(number, text, target.strip() or None))
-    return found
+            rows.append(SurveyText(number, text, target.strip() or None))
+    return rows

@@ -6,18 +6,18 @@ What formats there are is in `formats`, what makes a row unfit is in `checks`, a
 from regard.text.corpora.checks import Checks, digest
 from regard.text.corpora.corpus import Corpus
 from regard.text.corpora.guess import guess_kind, suits_two_fields
-from regard.text.corpora.report import Report
-from regard.text.corpora.rows import Row, Wanted
+from regard.text.corpora.report import CorpusReport
+from regard.text.corpora.rows import CorpusRow, ReadOptions
 from regard.text.corpora.source import Source, as_columns, with_reading
 from regard.text.corpora.swapped import guess_language, looks_swapped
 
 __all__ = [
     "Checks",
     "Corpus",
-    "Report",
-    "Row",
+    "CorpusReport",
+    "CorpusRow",
+    "ReadOptions",
     "Source",
-    "Wanted",
     "as_columns",
     "digest",
     "guess_kind",

@@ -9,8 +9,8 @@ from typing import Any
 
 from regard.errors import FileError, UnknownNameError
 from regard.text.corpora.names import plain_name
-from regard.text.corpora.opening import BOM, library, opened
-from regard.text.corpora.rows import INVALID, Found, Wanted, unwritable
+from regard.text.corpora.opening import BOM, library, open_bytes
+from regard.text.corpora.rows import INVALID, RawRow, ReadOptions, unwritable
 
 CHARSET = re.compile(rb"charset=([\w.:-]+)")
 NAMES = ("msgid", "msgstr")
@@ -18,20 +18,20 @@ NAMES = ("msgid", "msgstr")
 LINE_ENDS = {ord(mark): "\x01" for mark in "\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"}
 
 
-def read_catalogue(path: Path, file: str, wanted: Wanted) -> Iterator[Found]:
+def read_catalogue(path: Path, file: str, options: ReadOptions) -> Iterator[RawRow]:
     """Messages and their translations; a plural is a row of its own, beside the last form of its translation."""
-    picked = picked_sides(wanted)
+    picked = picked_sides(options)
     for number, entry in enumerate(entries(path), 1):
         problem = problem_of(entry)
         for pair in pairs_of(entry):
             broken = INVALID if unwritable(pair) else ""
-            yield Found(tuple(pair[side] for side in picked), file, number, problem or broken)
+            yield RawRow(tuple(pair[side] for side in picked), file, number, problem or broken)
 
 
 def entries(path: Path) -> list[Any]:
     """The entries of a catalogue, without its header."""
     polib = library("polib", f"reading {path.name}")
-    with opened(path) as file:
+    with open_bytes(path) as file:
         data = file.read().removeprefix(BOM)
     match = CHARSET.search(data)
     charset = match.group(1).decode() if match and match.group(1) != b"CHARSET" else "utf-8"
@@ -65,10 +65,10 @@ def pairs_of(entry: Any) -> Iterator[tuple[str, str]]:
     yield entry.msgid_plural, forms[-1]
 
 
-def picked_sides(wanted: Wanted) -> list[int]:
+def picked_sides(options: ReadOptions) -> list[int]:
     """Which of message (0) and translation (1) are read, in their order."""
     sides: list[int] = []
-    for column in wanted.columns or range(wanted.fields):
+    for column in options.columns or range(options.fields):
         if column not in (0, 1, *NAMES):
             raise UnknownNameError("column", str(column), NAMES)
         sides.append(column if isinstance(column, int) else NAMES.index(column))

@@ -8,13 +8,13 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from regard.errors import InputError
-from regard.text.corpora.report import REPAIRED, Report, excerpt
-from regard.text.corpora.rows import Found
+from regard.text.corpora.report import REPAIRED, CorpusReport, excerpt
+from regard.text.corpora.rows import RawRow
 
 CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029]")
 UNTRANSLATED = 0.2  # the share of pairs with equal sides that is worth a note
 EMPTY_SIDE, EMPTY_LINE, OVERLONG = "empty side", "empty line", "overlong"
-SEEN = "also in the validation set"
+IN_VALIDATION = "also in the validation set"
 
 
 @dataclass(frozen=True)
@@ -51,26 +51,26 @@ def holds_control(text: str) -> bool:
 class Sieve:
     """Keeps rows or drops them, and says in the report which and why."""
 
-    def __init__(self, checks: Checks, report: Report, unwanted: Collection[bytes] = ()) -> None:
+    def __init__(self, checks: Checks, report: CorpusReport, unwanted: Collection[bytes] = ()) -> None:
         self.checks, self.report, self.unwanted = checks, report, unwanted
         self.equal = 0
 
-    def sift(self, found: Found) -> tuple[str, ...] | None:
+    def sift(self, row: RawRow) -> tuple[str, ...] | None:
         """The texts of a row as they are used, or None if it is dropped."""
-        if found.problem:
-            self.drop(found, found.problem)
+        if row.problem:
+            self.drop(row, row.problem)
             return None
-        texts, repaired = found.texts, any(map(holds_control, found.texts))
+        texts, repaired = row.texts, any(map(holds_control, row.texts))
         if repaired:
             texts = tuple(CONTROL.sub(" ", text) for text in texts)
         texts = tuple(text.strip() for text in texts)
         if reason := self.unfit(texts):
-            self.drop(found, reason)
+            self.drop(row, reason)
             return None
         if repaired:
-            self.insist(found, REPAIRED)
-            self.report.repair(found)
-        self.report.kept += 1
+            self.insist(row, REPAIRED)
+            self.report.repair(row)
+        self.report.usable += 1
         self.equal += len(texts) == 2 and texts[0] == texts[1]
         return texts
 
@@ -84,25 +84,25 @@ class Sieve:
         measured = texts[:1] if checks.labelled else texts
         if checks.fields == 2 and checks.longest and max(map(len, measured)) > checks.longest:
             return OVERLONG
-        return SEEN if self.unwanted and digest(texts[0]) in self.unwanted else ""
+        return IN_VALIDATION if self.unwanted and digest(texts[0]) in self.unwanted else ""
 
-    def drop(self, found: Found, reason: str) -> None:
+    def drop(self, row: RawRow, reason: str) -> None:
         """Leave a row out, or refuse to where nothing may be left out."""
-        self.insist(found, reason)
-        self.report.drop(found, reason)
+        self.insist(row, reason)
+        self.report.drop(row, reason)
 
-    def insist(self, found: Found, reason: str) -> None:
+    def insist(self, row: RawRow, reason: str) -> None:
         """Where checks are strict, any blemish is an error."""
         if self.checks.strict:
             raise InputError(
-                f"{found.file}:{found.line}: {reason}",
-                found=excerpt(found.texts) or "nothing",
+                f"{row.file}:{row.line}: {reason}",
+                found=excerpt(row.texts) or "nothing",
                 do="mend the file, or do without strict: then such rows are dropped or repaired, and counted",
             )
 
     def finish(self) -> None:
         """Note what only shows when all has been read."""
-        kept = self.report.kept
-        if self.checks.fields == 2 and not self.checks.labelled and self.equal > UNTRANSLATED * kept:
-            share = self.equal / kept
+        usable = self.report.usable
+        if self.checks.fields == 2 and not self.checks.labelled and self.equal > UNTRANSLATED * usable:
+            share = self.equal / usable
             self.report.note(f"{share:.0%} of the pairs have equal sides: looks untranslated")

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from regard.errors import InputError, UnknownNameError
 from regard.text.corpora.report import excerpt
-from regard.text.corpora.rows import Columns, Wanted
+from regard.text.corpora.rows import Columns, ReadOptions
 
 PAIRS = (("source", "target"), ("src", "tgt"), ("src", "trg"))
 LABELLED = (("text", "label"), ("sentence", "label"), ("text", "labels"), ("review", "sentiment"), ("text", "class"))
@@ -35,23 +35,23 @@ def is_header(fields: Sequence[str]) -> bool:
     return len(set(names)) == len(names) and HEADER.issuperset(names)
 
 
-def choose(names: Sequence[str], wanted: Wanted, file: str, *, first: bool = False) -> list[str]:
+def choose(names: Sequence[str], options: ReadOptions, file: str, *, first: bool = False) -> list[str]:
     """The named columns to read; what was chosen without being asked for is noted.
 
     `first`: where the names do not say, the first ones, since the order of columns means something.
     """
-    if wanted.columns is not None:
-        return [asked(column, names) for column in wanted.columns]
+    if options.columns is not None:
+        return [asked(column, names) for column in options.columns]
     texts = [name for name in names if name.lower() not in ASIDE]
-    chosen = familiar(names, wanted) or (texts[: wanted.fields] if first else texts)
-    if len(chosen) != wanted.fields:
+    chosen = familiar(names, options) or (texts[: options.fields] if first else texts)
+    if len(chosen) != options.fields:
         raise InputError(
-            f"{file} does not say which {'two columns' if wanted.fields == 2 else 'column'} to read",
+            f"{file} does not say which {'two columns' if options.fields == 2 else 'column'} to read",
             found=f"columns {', '.join(names)}" if names else "no columns",
-            do=f"name them, for example {spelled(texts[: wanted.fields])}",
+            do=f"name them, for example {spelled(texts[: options.fields])}",
         )
-    others = f" of {len(names)} columns; --columns reads others" if first and len(names) > wanted.fields else ""
-    wanted.note(f"{file}: reads {' and '.join(chosen)}{others}")
+    others = f" of {len(names)} columns; --columns reads others" if first and len(names) > options.fields else ""
+    options.note(f"{file}: reads {' and '.join(chosen)}{others}")
     return chosen
 
 
@@ -77,7 +77,7 @@ def numbers(rows: Sequence[Sequence[str]], column: int) -> bool:
     return len(cells) >= ROWS and all(map(str.isdecimal, cells)) and len(set(cells)) > DISTINCT * len(cells)
 
 
-def tell_columns(rows: Sequence[Sequence[str]], picked: list[int], file: str, wanted: Wanted) -> None:
+def tell_columns(rows: Sequence[Sequence[str]], picked: list[int], file: str, options: ReadOptions) -> None:
     """Note which columns are read of a file that has more of them."""
     width = max(map(len, rows), default=0)
     shown = next((row for row in rows if len(row) > max(picked)), None)
@@ -86,8 +86,8 @@ def tell_columns(rows: Sequence[Sequence[str]], picked: list[int], file: str, wa
     which = f"{'columns' if len(picked) > 1 else 'column'} {' and '.join(map(str, picked))}, counted from 0"
     begins = " | ".join(excerpt((shown[column],), CELL) for column in picked)
     other = ",".join(map(str, [*picked[:-1], *(n for n in range(width) if n not in picked)][: len(picked)]))
-    advice = "" if wanted.columns is not None else f"; others by --columns, such as --columns {other}"
-    wanted.note(f"{file} has {width} columns: reads {which} ({begins}){advice}")
+    advice = "" if options.columns is not None else f"; others by --columns, such as --columns {other}"
+    options.note(f"{file} has {width} columns: reads {which} ({begins}){advice}")
 
 
 def asked(column: str | int, names: Sequence[str]) -> str:
@@ -101,13 +101,13 @@ def asked(column: str | int, names: Sequence[str]) -> str:
     return column
 
 
-def familiar(names: Sequence[str], wanted: Wanted) -> list[str] | None:
+def familiar(names: Sequence[str], options: ReadOptions) -> list[str] | None:
     """The columns whose names say what they are."""
     known: dict[str, str] = {}
     for name in names:
         known.setdefault(name.rpartition(".")[2].strip().lower(), name)
-    candidates = (*PAIRS, *LABELLED) if wanted.fields == 2 else SINGLE
-    languages: tuple[tuple[str, ...], ...] = (wanted.languages,) if wanted.languages and wanted.fields == 2 else ()
+    candidates = (*PAIRS, *LABELLED) if options.fields == 2 else SINGLE
+    languages: tuple[tuple[str, ...], ...] = (options.languages,) if options.languages and options.fields == 2 else ()
     for candidate in (*languages, *candidates):
         if all(name.lower() in known for name in candidate):
             return [known[name.lower()] for name in candidate]

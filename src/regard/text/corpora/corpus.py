@@ -9,13 +9,13 @@ from itertools import islice
 from pathlib import Path
 
 from regard.errors import FileError, InputError
-from regard.text.corpora.alignment import check_counts
 from regard.text.corpora.checks import OVERLONG, Checks, Sieve
 from regard.text.corpora.columns import spelled
 from regard.text.corpora.formats import format_of, read
+from regard.text.corpora.line_counts import check_counts
 from regard.text.corpora.names import groups_of, shown
-from regard.text.corpora.report import Report
-from regard.text.corpora.rows import COLUMNS, INVALID, Row, Wanted
+from regard.text.corpora.report import CorpusReport
+from regard.text.corpora.rows import COLUMNS, INVALID, CorpusRow, ReadOptions
 from regard.text.corpora.source import Source
 from regard.text.corpora.swapped import Sides
 from regard.text.corpora.undecoded import SAMPLE, Undecoded
@@ -41,14 +41,14 @@ class Corpus:
     ) -> None:
         self.sources, self.base, self.checks = tuple(sources), Path(base), checks
         self.unwanted = frozenset(unwanted)  # digests of first texts that must not occur, such as those of validation
-        self.report = Report()  # filled while iterating
+        self.report = CorpusReport()  # filled while iterating
         if not self.sources:
             raise InputError("a corpus needs a source", found="none", do="name at least one file")
         for source in self.sources:
             fits(source, checks.fields)
 
-    def __iter__(self) -> Iterator[Row]:
-        self.report = Report()
+    def __iter__(self) -> Iterator[CorpusRow]:
+        self.report = CorpusReport()
         return self._rows(Sieve(self.checks, self.report, self.unwanted))
 
     def check(self, sample: int = SAMPLE) -> list[str]:
@@ -58,13 +58,13 @@ class Corpus:
         """
         notes: list[str] = []
         for number, source in enumerate(self.sources):
-            sieve = Sieve(self.checks, Report())
+            sieve = Sieve(self.checks, CorpusReport())
             for group in groups_of(source.files, self.base):
                 self._look(number, group, sample, sieve)
                 if len(group) == 2:
                     names = shown(group[0], self.base), shown(group[1], self.base)
                     check_counts((group[0], group[1]), names, source.encoding)
-            if not sieve.report.kept:
+            if not sieve.report.usable:
                 raise nothing_kept([source], sieve.report)
             notes += sieve.report.notes
         return notes
@@ -74,39 +74,41 @@ class Corpus:
         paths = [path for source in self.sources for group in groups_of(source.files, self.base) for path in group]
         return {shown(path, self.base): file_digest(path) for path in dict.fromkeys(paths)}
 
-    def _rows(self, sieve: Sieve) -> Iterator[Row]:
+    def _rows(self, sieve: Sieve) -> Iterator[CorpusRow]:
         report = sieve.report
         for number, source in enumerate(self.sources):
-            before = report.kept
+            before = report.usable
             for group in groups_of(source.files, self.base):
                 yield from self._rows_of(number, group, sieve)
-            if report.kept == before:
+            if report.usable == before:
                 report.note(f"nothing was kept of {' and '.join(source.files)}")
         sieve.finish()
-        if not report.kept:
+        if not report.usable:
             raise nothing_kept(self.sources, report)
 
-    def _rows_of(self, number: int, group: tuple[Path, ...], sieve: Sieve, limit: int | None = None) -> Iterator[Row]:
+    def _rows_of(
+        self, number: int, group: tuple[Path, ...], sieve: Sieve, limit: int | None = None
+    ) -> Iterator[CorpusRow]:
         source, note = self.sources[number], sieve.report.note
-        wanted = Wanted(self.checks.fields, source.columns, self.checks.languages, source.encoding, note)
+        options = ReadOptions(self.checks.fields, source.columns, self.checks.languages, source.encoding, note)
         sides = self._sides(source, group)
         undecoded = Undecoded(group, source.encoding)
-        for found in islice(read(group, self.base, wanted), limit):
-            undecoded.add(found)
-            texts = sieve.sift(found)
+        for row in islice(read(group, self.base, options), limit):
+            undecoded.add(row)
+            texts = sieve.sift(row)
             if texts is None:
                 continue
             if sides:
-                sides.add(texts, found.line)
-            yield Row(texts, number, found.file, found.line)
+                sides.add(texts, row.line)
+            yield CorpusRow(texts, number, row.file, row.line)
         undecoded.finish(note)
         if sides:
             sides.finish(note)
 
     def _look(self, number: int, group: tuple[Path, ...], sample: int, sieve: Sieve) -> None:
         before = sieve.report.dropped.get(COLUMNS, 0)
-        kept = sum(1 for _ in self._rows_of(number, group, sieve, sample))
-        if sieve.report.dropped.get(COLUMNS, 0) - before > kept:
+        usable = sum(1 for _ in self._rows_of(number, group, sieve, sample))
+        if sieve.report.dropped.get(COLUMNS, 0) - before > usable:
             raise wrong_columns(shown(group[0], self.base), self.sources[number], self.checks.fields, sieve.report)
 
     def _sides(self, source: Source, group: tuple[Path, ...]) -> Sides | None:
@@ -141,7 +143,7 @@ def remedy(source: Source, group: tuple[Path, ...]) -> str:
     return "swap the columns: name them in the other order"
 
 
-def wrong_columns(file: str, source: Source, fields: int, report: Report) -> InputError:
+def wrong_columns(file: str, source: Source, fields: int, report: CorpusReport) -> InputError:
     """The error for a file most of whose rows do not have the columns that are wanted."""
     examples = report.examples[COLUMNS]
     advice = REMEDIES[COLUMNS] if source.columns is None else OTHERS
@@ -152,7 +154,7 @@ def wrong_columns(file: str, source: Source, fields: int, report: Report) -> Inp
     )
 
 
-def nothing_kept(sources: Sequence[Source], report: Report) -> InputError:
+def nothing_kept(sources: Sequence[Source], report: CorpusReport) -> InputError:
     """The error for a corpus of which nothing is left."""
     names = ", ".join(file for source in sources for file in source.files)
     reasons = sorted(report.dropped, key=lambda reason: -report.dropped[reason])

@@ -115,9 +115,9 @@ def likeness(lines: list[bytes]) -> Likeness | None:
         return None
     candidates = CYRILLIC if sum(map(len, runs)) / len(runs) > LONG_RUNS else WESTERN
     high = b"".join(runs)
-    found = max(candidates, key=lambda one: plausible(high.decode(one[0].name, "replace"), one[1]))  # first of equals
-    share = expected(high.decode(found[0].name, "replace"), found[1])
-    return found[0] if share >= ENOUGH else None
+    best = max(candidates, key=lambda one: plausible(high.decode(one[0].name, "replace"), one[1]))  # first of equals
+    share = expected(high.decode(best[0].name, "replace"), best[1])
+    return best[0] if share >= ENOUGH else None
 
 
 def is_utf_8(data: bytes) -> bool:

@@ -11,7 +11,7 @@ from regard.text.corpora.encoding import UTF_8
 from regard.text.corpora.keyed import read_json_lines, read_parquet
 from regard.text.corpora.line_files import read_aligned, read_plain, read_tsv
 from regard.text.corpora.names import plain_name, shown
-from regard.text.corpora.rows import Found, Wanted
+from regard.text.corpora.rows import RawRow, ReadOptions
 from regard.text.corpora.tmx import read_tmx
 
 SUFFIXES = {
@@ -40,20 +40,20 @@ def format_of(path: Path) -> str:
     return SUFFIXES.get(Path(plain_name(path)).suffix.lower(), "text")
 
 
-def read(group: tuple[Path, ...], base: Path, wanted: Wanted) -> Iterator[Found]:
+def read(group: tuple[Path, ...], base: Path, options: ReadOptions) -> Iterator[RawRow]:
     """Every row of a file, or of two aligned ones."""
     files = [shown(path, base) for path in group]
     if len(group) == 2:
         refuse_structured(group)
-        return read_aligned((group[0], group[1]), (files[0], files[1]), wanted.encoding)
+        return read_aligned((group[0], group[1]), (files[0], files[1]), options.encoding)
     name = format_of(group[0])
-    if wanted.encoding != UTF_8 and name in SAYING:
+    if options.encoding != UTF_8 and name in SAYING:
         raise InputError(
-            f"{files[0]} says its encoding itself", found=f"--encoding {wanted.encoding}", do="leave the encoding out"
+            f"{files[0]} says its encoding itself", found=f"--encoding {options.encoding}", do="leave the encoding out"
         )
-    if name == "text" and wanted.fields == 1 and wanted.columns is None:
-        return read_plain(group[0], files[0], wanted.encoding)
-    return READERS.get(name, read_tsv)(group[0], files[0], wanted)
+    if name == "text" and options.fields == 1 and options.columns is None:
+        return read_plain(group[0], files[0], options.encoding)
+    return READERS.get(name, read_tsv)(group[0], files[0], options)
 
 
 def refuse_structured(group: tuple[Path, ...]) -> None:

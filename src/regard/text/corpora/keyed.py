@@ -13,28 +13,28 @@ from typing import IO, Any
 from regard.errors import FileError
 from regard.text.corpora.columns import choose
 from regard.text.corpora.names import COMPRESSIONS
-from regard.text.corpora.opening import library, opened
-from regard.text.corpora.rows import COLUMNS, INVALID, NOT_TEXT, Found, Wanted, texts_of, unwritable
+from regard.text.corpora.opening import library, open_bytes
+from regard.text.corpora.rows import COLUMNS, INVALID, NOT_TEXT, RawRow, ReadOptions, texts_of, unwritable
 
 NOT_JSON = "invalid JSON"
 ROWS = 1024  # of parquet at a time
 
 
-def read_json_lines(path: Path, file: str, wanted: Wanted) -> Iterator[Found]:
+def read_json_lines(path: Path, file: str, options: ReadOptions) -> Iterator[RawRow]:
     """Each line is an object, whose keys are columns (`a.b` for a key inside a key), or a list."""
     keys: list[str | int] | None = None
-    for number, text in enumerate(texts_of(path, file, wanted.encoding), 1):
-        if isinstance(text, Found):
+    for number, text in enumerate(texts_of(path, file, options.encoding), 1):
+        if isinstance(text, RawRow):
             yield text
             continue
         value = parsed(text)
         if number == 1 and looks_whole(text, value):
             raise FileError(f"{path} is not JSON lines", found="one JSON array", do="convert it: jq -c '.[]'")
         if keys is None and isinstance(value, dict):
-            keys = list(choose(names_in(value), wanted, file))
+            keys = list(choose(names_in(value), options, file))
         elif keys is None and isinstance(value, list):
-            keys = list(wanted.columns or range(wanted.fields))
-        yield json_row(text, value, keys, Found((), file, number), wanted)
+            keys = list(options.columns or range(options.fields))
+        yield json_row(text, value, keys, RawRow((), file, number), options)
 
 
 def parsed(text: str) -> Any:
@@ -51,17 +51,17 @@ def looks_whole(text: str, value: Any) -> bool:
     return broken or (isinstance(value, list) and bool(value) and isinstance(value[0], dict | list))
 
 
-def json_row(text: str, value: Any, keys: list[str | int] | None, where: Found, wanted: Wanted) -> Found:
+def json_row(text: str, value: Any, keys: list[str | int] | None, where: RawRow, options: ReadOptions) -> RawRow:
     """The wanted values of one line."""
     if not text.strip():
-        return where._replace(texts=("",) * wanted.fields)
+        return where._replace(texts=("",) * options.fields)
     if keys is None or not isinstance(value, dict | list):
         return where._replace(texts=(text,), problem=NOT_JSON if value is text else NOT_TEXT)
     try:
         values = [value_at(value, key) for key in keys]
     except (KeyError, IndexError, TypeError):
         return where._replace(texts=(text,), problem=COLUMNS)
-    if isinstance(value, list) and not wanted.columns and len(value) != wanted.fields:
+    if isinstance(value, list) and not options.columns and len(value) != options.fields:
         return where._replace(texts=(text,), problem=COLUMNS)
     return row_of(values, where)
 
@@ -82,7 +82,7 @@ def value_at(value: Any, key: str | int) -> Any:
     return value[key]
 
 
-def row_of(values: list[Any], where: Found) -> Found:
+def row_of(values: list[Any], where: RawRow) -> RawRow:
     """A row of values that may be text, bytes, numbers or nothing."""
     texts = tuple(text for value in values if (text := as_text(value)) is not None)
     if len(texts) < len(values):
@@ -101,7 +101,7 @@ def as_text(value: Any) -> str | None:
     return json.dumps(value) if isinstance(value, bool | int | float) else None
 
 
-def read_parquet(path: Path, file: str, wanted: Wanted) -> Iterator[Found]:
+def read_parquet(path: Path, file: str, options: ReadOptions) -> Iterator[RawRow]:
     """Rows of a parquet file, a batch at a time; a struct's fields are columns named `a.b`."""
     arrow = library("pyarrow", f"reading {path.name}")
     parquet = library("pyarrow.parquet", f"reading {path.name}")
@@ -109,12 +109,12 @@ def read_parquet(path: Path, file: str, wanted: Wanted) -> Iterator[Found]:
     try:
         with seekable(path) as handle, parquet.ParquetFile(handle, pre_buffer=False, buffer_size=1 << 20) as table:
             names = table.schema_arrow.empty_table().flatten().column_names
-            keys = choose(names, wanted, file)
+            keys = choose(names, options, file)
             for batch in table.iter_batches(ROWS, columns=keys, use_threads=False):
                 flat = arrow.Table.from_batches([batch]).flatten()
                 for values in zip(*(column_values(flat[key], arrow) for key in keys), strict=True):
                     number += 1
-                    yield row_of(list(values), Found((), file, number))
+                    yield row_of(list(values), RawRow((), file, number))
     except (arrow.ArrowException, OSError) as error:
         raise FileError(f"{path} is no parquet that can be read", found=str(error), do="write it again") from error
 
@@ -135,11 +135,11 @@ def column_values(column: Any, arrow: Any) -> list[Any]:
 def seekable(path: Path) -> Iterator[IO[bytes]]:
     """A file that can be read from any place; a compressed one is unpacked to a temporary file."""
     if path.suffix.lower() not in COMPRESSIONS:
-        with opened(path) as file:
+        with open_bytes(path) as file:
             yield file
         return
     with tempfile.TemporaryFile() as unpacked:
-        with opened(path) as file:
+        with open_bytes(path) as file:
             shutil.copyfileobj(file, unpacked)
         unpacked.seek(0)
         yield unpacked

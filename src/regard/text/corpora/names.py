@@ -24,15 +24,15 @@ def shown(path: Path, base: Path) -> str:
 
 def groups_of(files: tuple[str, ...], base: Path) -> list[tuple[Path, ...]]:
     """The files of a source: one tuple for each file, or for each two files that are aligned."""
-    found = [resolve(name, base) for name in files]
-    if len(found) == 2 and len(found[0]) != len(found[1]):
+    paths = [resolve(name, base) for name in files]
+    if len(paths) == 2 and len(paths[0]) != len(paths[1]):
         raise FileError(
             f"{files[0]} and {files[1]} do not match the same number of files",
-            found=f"{len(found[0])} and {len(found[1])}",
+            found=f"{len(paths[0])} and {len(paths[1])}",
             do="name the files so that each has its partner",
         )
-    groups = list(zip(*found, strict=True))
-    if len(found) == 2:
+    groups = list(zip(*paths, strict=True))
+    if len(paths) == 2:
         for group in groups:
             check_partners(files, group)
     return groups
@@ -70,9 +70,9 @@ def expand(path: Path) -> list[Path]:
 
 def refuse_twins(name: str, matches: list[Path]) -> None:
     """Refuse one text under two compressions: it would be read twice, or one of them is stale."""
-    seen: dict[Path, Path] = {}
+    by_name: dict[Path, Path] = {}
     for match in matches:
-        twin = seen.setdefault(match.with_name(plain_name(match)), match)
+        twin = by_name.setdefault(match.with_name(plain_name(match)), match)
         if twin is not match:
             raise FileError(
                 f"{name} could be either of two files", found=f"{twin.name} and {match.name}", do="give the full name"
@@ -87,8 +87,8 @@ def missing(path: Path) -> FileError:
         return FileError(f"there is no file {path}", found=f"no folder {path.parent}", do="check the name")
     names = sorted(entry.name for entry in path.parent.iterdir() if entry.is_file())
     near = difflib.get_close_matches(path.name, names, n=4, cutoff=0.4) or names[:4]
-    found = f"the nearest names in {path.parent}: {', '.join(near)}" if near else f"no files in {path.parent}"
-    return FileError(f"there is no file {path}", found=found, do="check the name")
+    nearest = f"the nearest names in {path.parent}: {', '.join(near)}" if near else f"no files in {path.parent}"
+    return FileError(f"there is no file {path}", found=nearest, do="check the name")
 
 
 def check_partners(files: tuple[str, ...], group: tuple[Path, ...]) -> None:

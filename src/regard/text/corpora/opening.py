@@ -33,7 +33,7 @@ def library(name: str, purpose: str) -> Any:
 
 
 @contextmanager
-def opened(path: Path, encoding: str = UTF_8) -> Iterator[IO[bytes]]:
+def open_bytes(path: Path, encoding: str = UTF_8) -> Iterator[IO[bytes]]:
     """The bytes of a file, decompressed, and as UTF-8 where a line feed would be more than one of them.
 
     What goes wrong while they are read becomes a FileError.
@@ -103,7 +103,7 @@ class Zstandard(io.RawIOBase):
 
 def lines(path: Path, encoding: str = UTF_8) -> Iterator[bytes]:
     """The lines of a file without their ends; a byte order mark at the start is no part of the first."""
-    with opened(path, encoding) as file:
+    with open_bytes(path, encoding) as file:
         line = file.readline(LONGEST_LINE)
         if encoding == UTF_8 and (wide := wide_likeness(line)):
             raise FileError(
@@ -131,7 +131,7 @@ def ended(line: bytes, path: Path) -> bytes:
 def count_lines(path: Path, encoding: str = UTF_8) -> int:
     """How many lines there are; text after the last line feed is one too."""
     count, last = 0, b"\n"
-    with opened(path, encoding) as file:
+    with open_bytes(path, encoding) as file:
         while chunk := file.read(BUFFER):
             count += chunk.count(b"\n")
             last = chunk[-1:]

@@ -6,7 +6,7 @@ import unicodedata
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from regard.text.corpora.rows import Found
+from regard.text.corpora.rows import RawRow
 
 EXAMPLES = 3
 WIDTH = 60
@@ -14,33 +14,33 @@ REPAIRED = "control characters"
 
 
 @dataclass
-class Report:
-    """The account of one reading: `kept` and all of `dropped` together are the rows of the files."""
+class CorpusReport:
+    """The account of one reading: `usable` and all of `dropped` together are the rows of the files."""
 
-    kept: int = 0
+    usable: int = 0
     dropped: dict[str, int] = field(default_factory=dict)  # reason -> rows
     examples: dict[str, list[str]] = field(default_factory=dict)  # reason -> a few "file:line text"
     notes: list[str] = field(default_factory=list)
     repaired: int = 0  # kept rows in which control characters became spaces; examples under "control characters"
 
-    def drop(self, found: Found, reason: str) -> None:
+    def drop(self, row: RawRow, reason: str) -> None:
         """Count a row that is left out."""
         self.dropped[reason] = self.dropped.get(reason, 0) + 1
-        self.show(found, reason)
+        self.show(row, reason)
 
-    def repair(self, found: Found) -> None:
+    def repair(self, row: RawRow) -> None:
         """Count a row that is kept with spaces for its control characters."""
         self.repaired += 1
-        self.show(found, REPAIRED)
+        self.show(row, REPAIRED)
 
     def note(self, text: str) -> None:
         """Keep what people should know, once."""
         if text not in self.notes:
             self.notes.append(text)
 
-    def join(self, more: Report) -> None:
+    def join(self, more: CorpusReport) -> None:
         """Take the account of another reading in."""
-        self.kept += more.kept
+        self.usable += more.usable
         self.repaired += more.repaired
         for reason, count in more.dropped.items():
             self.dropped[reason] = self.dropped.get(reason, 0) + count
@@ -49,15 +49,15 @@ class Report:
         for text in more.notes:
             self.note(text)
 
-    def show(self, found: Found, reason: str) -> None:
+    def show(self, row: RawRow, reason: str) -> None:
         """Keep a row as an example, if there are not enough."""
         examples = self.examples.setdefault(reason, [])
         if len(examples) < EXAMPLES:
-            examples.append(f"{found.file}:{found.line} {excerpt(found.texts)}".rstrip())
+            examples.append(f"{row.file}:{row.line} {excerpt(row.texts)}".rstrip())
 
     def lines(self) -> list[str]:
         """The account as lines for people."""
-        lines = [f"{self.kept:,} {plural(self.kept)} kept"]
+        lines = [f"{self.usable:,} {plural(self.usable)} kept"]
         if self.repaired:
             lines.append(f"{self.repaired:,} of them repaired: {REPAIRED} became spaces")
             lines.extend(f"    {example}" for example in self.examples[REPAIRED])
@@ -68,7 +68,8 @@ class Report:
 
     def to_dict(self) -> dict[str, Any]:
         """The account as plain values, for a log."""
-        return asdict(self)
+        account = asdict(self)
+        return {"kept": account.pop("usable"), **account}
 
 
 def plural(count: int) -> str:

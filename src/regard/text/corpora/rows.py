@@ -19,7 +19,7 @@ NOT_TEXT = "not text"
 SURROGATE = re.compile("[\ud800-\udfff]")  # bytes that are not UTF-8, or half a character as JSON may spell it
 
 
-class Row(NamedTuple):
+class CorpusRow(NamedTuple):
     """One kept row, and where it stood."""
 
     texts: tuple[str, ...]  # (source, target), (text, label) or (text,)
@@ -28,7 +28,7 @@ class Row(NamedTuple):
     line: int  # from 1; in TMX, PO, MO and parquet the number of the unit
 
 
-class Found(NamedTuple):
+class RawRow(NamedTuple):
     """One row as a file has it, before any check; with a problem, `texts` is what there is to show of it."""
 
     texts: tuple[str, ...]
@@ -38,7 +38,7 @@ class Found(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ReadOptions:
     """What a reader is asked for."""
 
     fields: int = 2
@@ -48,16 +48,16 @@ class Wanted:
     note: Callable[[str], None] = lambda text: None  # told what people should know, such as a header that was skipped
 
 
-def decoded(data: bytes, file: str, line: int, encoding: str = UTF_8) -> str | Found:
+def decoded(data: bytes, file: str, line: int, encoding: str = UTF_8) -> str | RawRow:
     """The text of some bytes, or why there is none."""
     try:
         return data.decode(encoding)
     except UnicodeError:
         problem = INVALID if encoding == UTF_8 else f"invalid {encoding}"
-        return Found((data.decode("utf-8", "backslashreplace"),), file, line, problem)
+        return RawRow((data.decode("utf-8", "backslashreplace"),), file, line, problem)
 
 
-def texts_of(path: Path, file: str, encoding: str = UTF_8) -> Iterator[str | Found]:
+def texts_of(path: Path, file: str, encoding: str = UTF_8) -> Iterator[str | RawRow]:
     """The lines of a file as text, or why there is none."""
     within = UTF_8 if is_wide(encoding) else encoding  # a wide one has been recoded on the way
     for number, line in enumerate(lines(path, encoding), 1):

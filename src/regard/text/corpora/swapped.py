@@ -69,7 +69,7 @@ class Sides:
         self.telling = (first - second, second - first)
         self.known = bool(first and second and first != second)
         self.hits = [[0, 0], [0, 0]]  # column, language
-        self.rows = self.seen = self.turned = self.first_turned = 0
+        self.rows = self.samples = self.turned = self.first_turned = 0
 
     def add(self, texts: tuple[str, ...], line: int) -> None:
         """Look at one row; after SAMPLE of them, refuse a file that is the wrong way round."""
@@ -81,7 +81,7 @@ class Sides:
         for column in (0, 1):
             for language in (0, 1):
                 self.hits[column][language] += row[column][language]
-        self.seen += 1
+        self.samples += 1
         (own, other), (others, its) = row
         if other > 1 and not own and others and not its:
             self.turned += 1
@@ -107,8 +107,8 @@ class Sides:
         if not self.known:
             unknown = [language for language in self.languages if not small_words(language)] or self.languages
             note(f"{self.file}: whether columns are swapped was not checked for {' and '.join(unknown)}")
-        elif self.turned >= ENOUGH and self.turned >= PART * self.seen:
-            share = self.turned / self.seen
+        elif self.turned >= ENOUGH and self.turned >= PART * self.samples:
+            share = self.turned / self.samples
             note(f"{self.file}: about {share:.0%} of the rows look swapped, the first at line {self.first_turned}")
 
 
@@ -118,9 +118,9 @@ def looks_swapped(reference: Iterable[tuple[str, str]], rows: Iterable[tuple[str
     if min(len(right), len(asked)) < FEWEST:
         return False
     known = [profile(row[column] for row in right) for column in (0, 1)]
-    found = [profile(row[column] for row in asked) for column in (0, 1)]
-    straight = [likeness(known[column], found[column]) for column in (0, 1)]
-    crossed = [likeness(known[column], found[1 - column]) for column in (0, 1)]
+    profiles = [profile(row[column] for row in asked) for column in (0, 1)]
+    straight = [likeness(known[column], profiles[column]) for column in (0, 1)]
+    crossed = [likeness(known[column], profiles[1 - column]) for column in (0, 1)]
     return all(cross > along + MARGIN for cross, along in zip(crossed, straight, strict=True))
 
 

@@ -8,32 +8,32 @@ from xml.etree import ElementTree
 
 from regard.errors import FileError, InputError
 from regard.text.corpora.columns import spelled
-from regard.text.corpora.opening import opened
-from regard.text.corpora.rows import COLUMNS, Found, Wanted
+from regard.text.corpora.opening import open_bytes
+from regard.text.corpora.rows import COLUMNS, RawRow, ReadOptions
 
 LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
 CODES = frozenset(("bpt", "ept", "it", "ph", "ut"))  # these hold another program's markup, not text
 NO_LANGUAGE = "a language is missing"
 
 
-def read_tmx(path: Path, file: str, wanted: Wanted) -> Iterator[Found]:
+def read_tmx(path: Path, file: str, options: ReadOptions) -> Iterator[RawRow]:
     """Each unit's segments in the wanted languages; what was read is let go of at once."""
     languages: list[str] | None = None
     for number, unit in enumerate(units(path), 1):
         segments = segments_of(unit)
         if languages is None and segments:
-            languages = chosen_languages(list(segments), wanted, file)
+            languages = chosen_languages(list(segments), options, file)
         texts = [matching(segments, language) for language in languages or ()]
         if not texts or None in texts:
-            yield Found(tuple(segments.values()), file, number, NO_LANGUAGE if segments else COLUMNS)
+            yield RawRow(tuple(segments.values()), file, number, NO_LANGUAGE if segments else COLUMNS)
         else:
-            yield Found(tuple(text or "" for text in texts), file, number)
+            yield RawRow(tuple(text or "" for text in texts), file, number)
 
 
 def units(path: Path) -> Iterator[ElementTree.Element]:
     """The `tu` elements one by one. Expat fetches no external entities and stops ones that swell."""
     try:
-        with opened(path) as file:
+        with open_bytes(path) as file:
             body: ElementTree.Element | None = None
             for event, element in ElementTree.iterparse(file, events=("start", "end")):
                 name = tag(element)
@@ -79,19 +79,19 @@ def text_of(element: ElementTree.Element) -> str:
     return "".join(parts)
 
 
-def chosen_languages(found: list[str], wanted: Wanted, file: str) -> list[str]:
+def chosen_languages(codes: list[str], options: ReadOptions, file: str) -> list[str]:
     """The languages to read: those asked for, or those of the first unit."""
-    asked = wanted.columns or (wanted.languages if wanted.fields == 2 else None)
+    asked = options.columns or (options.languages if options.fields == 2 else None)
     if asked:
-        return [found[name] if isinstance(name, int) and name < len(found) else code_of(str(name)) for name in asked]
-    if len(found) != wanted.fields:
+        return [codes[name] if isinstance(name, int) and name < len(codes) else code_of(str(name)) for name in asked]
+    if len(codes) != options.fields:
         raise InputError(
-            f"{file} does not say which {'two languages' if wanted.fields == 2 else 'language'} to read",
-            found=f"languages {', '.join(found)}",
-            do=f"name them, for example {spelled(found[: wanted.fields])}",
+            f"{file} does not say which {'two languages' if options.fields == 2 else 'language'} to read",
+            found=f"languages {', '.join(codes)}",
+            do=f"name them, for example {spelled(codes[: options.fields])}",
         )
-    wanted.note(f"{file}: reads {' and '.join(found)}")
-    return found
+    options.note(f"{file}: reads {' and '.join(codes)}")
+    return codes
 
 
 def matching(segments: dict[str, str], language: str) -> str | None:

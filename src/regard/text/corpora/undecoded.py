@@ -11,7 +11,7 @@ from regard.text.corpora.encoding import UTF_8, Likeness, is_utf_8, likeness
 from regard.text.corpora.formats import SAYING, format_of
 from regard.text.corpora.opening import lines
 from regard.text.corpora.report import excerpt
-from regard.text.corpora.rows import INVALID, Found
+from regard.text.corpora.rows import INVALID, RawRow
 
 TOLERATED = 0.1  # the share of rows that may be unreadable: more would train on what happens to have no accents
 FEW = 2  # so many are dropped and counted in any case
@@ -29,11 +29,11 @@ class Undecoded:
         self.rows = self.bad = 0
         self.file = ""  # of the first
 
-    def add(self, found: Found) -> None:
+    def add(self, row: RawRow) -> None:
         """Look at one row; after SAMPLE of them, refuse a file that is in another encoding."""
         self.rows += 1
-        if found.problem == self.problem:
-            self.bad, self.file = self.bad + 1, self.file or found.file
+        if row.problem == self.problem:
+            self.bad, self.file = self.bad + 1, self.file or row.file
         if self.rows == SAMPLE:
             self.refuse()
 
@@ -47,11 +47,11 @@ class Undecoded:
                 do=remedy(one),
             )
 
-    def refuse_one(self, found: Found) -> None:
+    def refuse_one(self, row: RawRow) -> None:
         """Where no row may be left out, raise for a single one."""
-        if found.problem == self.problem and (bad := self.lines()):
+        if row.problem == self.problem and (bad := self.lines()):
             one = likeness(bad)
-            wrong = f"{found.file}:{found.line} is not {self.encoding.upper()}"
+            wrong = f"{row.file}:{row.line} is not {self.encoding.upper()}"
             raise InputError(wrong, found=looks(one, bad), do=remedy(one))
 
     def finish(self, note: Callable[[str], None]) -> None:
@@ -68,8 +68,8 @@ class Undecoded:
             return [b""]
         if format_of(self.group[0]) in SAYING:
             return []
-        found = (line for path in self.group for line in lines(path) if not is_utf_8(line))
-        return list(islice(found, LINES))
+        unreadable = (line for path in self.group for line in lines(path) if not is_utf_8(line))
+        return list(islice(unreadable, LINES))
 
 
 def looks(one: Likeness | None, bad: list[bytes]) -> str:

@@ -9,7 +9,7 @@ from regard.text.grammar.heldout import held_out_adjective, held_out_pair
 from regard.text.grammar.naming import Named, is_grammar, read_name
 from regard.text.grammar.patterns import PATTERNS
 from regard.text.grammar.sentence import Pronoun, Sentence, agreement, words
-from regard.text.grammar.sets import SETS, sentences
+from regard.text.grammar.sentence_sets import SETS, sentences
 from regard.text.grammar.showcase import examples, lecture
 
 __all__ = [

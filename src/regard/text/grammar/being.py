@@ -15,7 +15,7 @@ NEAR = aligned("near/P", "près/P de/p")
 THAN = aligned("than/T", "que/T")
 INDOORS = ("kitchen", "library", "church", "station", "restaurant", "school", "house", "castle", "hotel", "theatre")
 # Where something can be: how, and which nouns.
-PLACES = (
+LOCATIONS = (
     (IN, INDOORS),
     (IN, ("ground",)),
     (BEHIND, ("property", "tree", "oak", "wall", "hedge", "church")),
@@ -37,7 +37,7 @@ COLOURS = ("coat", "paint")
 
 def place(pick: Picker) -> Phrase:
     """Where something happens; indoors only if it was somebody who has just been named."""
-    how, names = pick.one(PLACES if pick.drawn[-1].kind == "person" else PLACES[1:])
+    how, names = pick.one(LOCATIONS if pick.drawn[-1].kind == "person" else LOCATIONS[1:])
     return join(how, pick.nominal(names, ("the", "the", "the", "this", "our"), plural=0.0).phrase)
 
 
@@ -49,10 +49,10 @@ def bare(pick: Picker, names: Names, determiners: Names = DEFINITE) -> tuple[Nou
 
 def quality(pick: Picker, noun: Noun) -> Adjective:
     """An adjective that can be said of a noun with "to be"."""
-    found = pick.adjective(noun)
-    if found is None or found.attributive:
+    adjective = pick.adjective(noun)
+    if adjective is None or adjective.attributive:
         raise UnluckyError
-    return found
+    return adjective
 
 
 def described(pick: Picker, noun: Noun, features: Features) -> Phrase:
@@ -61,9 +61,9 @@ def described(pick: Picker, noun: Noun, features: Features) -> Phrase:
     degree = pick.one(("", "", "very", "too", "so"))
     if adjective.absolute or adjective.kind in COLOURS:
         degree = ""
-    told = predicate(adjective, features, degree)._replace(said=((adjective.lemma, noun.lemma),))
+    complement = predicate(adjective, features, degree)._replace(modifiers=((adjective.lemma, noun.lemma),))
     tense = pick.one(("present", "present", "past", "past", "future"))
-    return join(be(features, tense, pick.negation(0.2)), told)
+    return join(be(features, tense, pick.negation(0.2)), complement)
 
 
 def copula(pick: Picker) -> Phrase:
@@ -80,9 +80,9 @@ def comparison(pick: Picker) -> Phrase:
     if adjective.absolute or adjective.kind in (*COLOURS, "worth"):
         raise UnluckyError
     _, other = bare(pick, kind)
-    told = pick.one((more, more, less, as_much))(adjective, subject.features)
-    told = told._replace(said=((adjective.lemma, noun.lemma),))
-    return join(subject.phrase, be(subject.features, pick.one(("present", "past"))), told, other.phrase)
+    complement = pick.one((more, more, less, as_much))(adjective, subject.features)
+    complement = complement._replace(modifiers=((adjective.lemma, noun.lemma),))
+    return join(subject.phrase, be(subject.features, pick.one(("present", "past"))), complement, other.phrase)
 
 
 def more(adjective: Adjective, features: Features) -> Phrase:

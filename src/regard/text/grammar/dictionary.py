@@ -26,21 +26,21 @@ def lemmas() -> tuple[frozenset[str], frozenset[str]]:
 @cache
 def translations() -> dict[str, str]:
     """Each English form with the French word a small dictionary gives first: singular, masculine, infinitive."""
-    found: dict[str, str] = {}
+    dictionary: dict[str, str] = {}
     for verb in verbs().values():
         for form in verb.english:
-            found.setdefault(form, verb.french.infinitive)
+            dictionary.setdefault(form, verb.french.infinitive)
     for noun in nouns().values():
-        found |= dict.fromkeys((noun.lemma, noun.plural, f"{noun.lemma}'s"), noun.french)
+        dictionary |= dict.fromkeys((noun.lemma, noun.plural, f"{noun.lemma}'s"), noun.french)
     for adjective in adjectives().values():
-        found |= dict.fromkeys((adjective.lemma, comparative(adjective.lemma)), adjective.french.masculine)
+        dictionary |= dict.fromkeys((adjective.lemma, comparative(adjective.lemma)), adjective.french.masculine)
     for entries in table("function").values():
-        found |= entries
-    return found
+        dictionary |= entries
+    return dictionary
 
 
 def word_for_word(text: str) -> str:
     """Every word replaced by its dictionary translation, in English order: the baseline that knows no grammar."""
     known = translations()
-    found = [known.get(word) or known.get(word.lower(), word) for word in words(text)]
-    return french_text(found) if found else ""
+    french = [known.get(word) or known.get(word.lower(), word) for word in words(text)]
+    return french_text(french) if french else ""

@@ -80,7 +80,7 @@ def without(pick: Picker) -> Phrase:
     return join(subject.phrase, group, pick.nominal(OWNED, ("any",)).phrase)
 
 
-def spoken(pick: Picker) -> Phrase:
+def in_dialogue(pick: Picker) -> Phrase:
     """I opened the door: j'."""
     return done_by(pick, pronoun(pick.one(("I", "you", "we"))))
 

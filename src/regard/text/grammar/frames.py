@@ -32,8 +32,8 @@ class ItFrame(NamedTuple):
 
 def frame(entry: Mapping[str, Any]) -> Frame:
     """One frame from its table."""
-    found = tuple(verbs()[name] for name in entry["verbs"])
-    return Frame(tuple(entry.get("subjects", ())), found, tuple(entry.get("objects", ())))
+    allowed = tuple(verbs()[name] for name in entry["verbs"])
+    return Frame(tuple(entry.get("subjects", ())), allowed, tuple(entry.get("objects", ())))
 
 
 @cache
@@ -45,12 +45,12 @@ def frames(name: str) -> tuple[Frame, ...]:
 @cache
 def direct_frames(without: Names = ()) -> tuple[Frame, ...]:
     """What people and animals do, as far as the verb has a French direct object, no particle and ends somewhere."""
-    found = []
+    direct = []
     for each in frames("does"):
         fitting = tuple(verb for verb in each.verbs if is_direct(verb) and verb.lemma not in without)
         if fitting:
-            found.append(each._replace(verbs=fitting))
-    return tuple(found)
+            direct.append(each._replace(verbs=fitting))
+    return tuple(direct)
 
 
 def is_direct(verb: Verb) -> bool:
@@ -63,12 +63,12 @@ def it_frame(name: str) -> ItFrame:
     """The frame of one pattern with "it"."""
     entry = table("frames")[name]
 
-    def said(side: str) -> tuple[Adjective, ...]:
+    def adjectives_of(side: str) -> tuple[Adjective, ...]:
         return tuple(adjectives()[lemma] for lemma in entry.get(side, ()))
 
     return ItFrame(
         frame(entry),
-        (said("against_subject"), said("against_object")),
-        (said("for_subject"), said("for_object")),
+        (adjectives_of("against_subject"), adjectives_of("against_object")),
+        (adjectives_of("for_subject"), adjectives_of("for_object")),
         *(entry.get(flag, False) for flag in ("wills", "measures", "contest", "tastes")),
     )

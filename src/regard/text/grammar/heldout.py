@@ -36,7 +36,7 @@ class Rule(NamedTuple):
     adjective: Callable[[Adjective, Noun], bool]
 
 
-SEEN = Rule(
+IN_TRAINING = Rule(
     lambda first, second: not held_out_pair(first.lemma, second.lemma),
     lambda adjective, noun: not held_out_adjective(adjective.lemma, noun.lemma),
 )

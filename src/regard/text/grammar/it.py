@@ -46,20 +46,20 @@ class Reason(NamedTuple):
 def it_clause(subject: Nominal, verb: Verb, tense: str, negation: Negation, thing: Nominal, reason: Reason) -> Phrase:
     """A clause, and why: the pure part, in which nothing is drawn."""
     meant = (subject if reason.about_subject else thing).features
-    said = "il" if meant.gender == "m" else "elle"
+    form = "il" if meant.gender == "m" else "elle"
     whole = join(
         subject.phrase,
         verb_group(verb, tense, subject.features, Around(negation)),
         thing.phrase,
         CONNECTIVES[reason.connective],
-        aligned("it/I", f"{said}/I"),
+        aligned("it/I", f"{form}/I"),
         is_or_tastes(meant, "past" if tense in PAST else "present", reason.tastes),
         predicate(reason.adjective, meant, reason.degree),
     )
     (noun, antecedent), (_, rival) = whole.nouns if reason.about_subject else whole.nouns[::-1]
     gendered = subject.features.gender != thing.features.gender
-    pronoun = Pronoun(whole.english.index("it"), whole.french.index(said), antecedent, rival, said, gendered)
-    return whole._replace(said=(*whole.said, (reason.adjective.lemma, noun)), pronouns=(pronoun,))
+    pronoun = Pronoun(whole.english.index("it"), whole.french.index(form), antecedent, rival, form, gendered)
+    return whole._replace(modifiers=(*whole.modifiers, (reason.adjective.lemma, noun)), pronouns=(pronoun,))
 
 
 def is_or_tastes(meant: Features, tense: str, tastes: bool) -> Phrase:
@@ -95,8 +95,8 @@ def draw_nouns(pick: Picker, frame: ItFrame) -> tuple[Noun, Noun]:
 
 def neutral(pick: Picker, noun: Noun) -> tuple[Adjective, ...]:
     """Now and then an adjective that gives no reason."""
-    found = pick.adjective(noun, NEUTRAL) if pick.chance(0.15) else None
-    return (found,) if found else ()
+    adjective = pick.adjective(noun, NEUTRAL) if pick.chance(0.15) else None
+    return (adjective,) if adjective else ()
 
 
 def draw_connective(pick: Picker, frame: ItFrame, negative: bool) -> str:

@@ -67,13 +67,13 @@ def table(name: str) -> dict[str, Any]:
 @cache
 def nouns() -> Mapping[str, Noun]:
     """All nouns by their English lemma."""
-    found = {}
+    by_lemma = {}
     for kind, entries in table("nouns").items():
         for lemma, entry in entries.items():
             word, gender, *mass = entry.split()
             plurals = english.plural(lemma), french.plural(word)
-            found[lemma] = Noun(lemma, plurals[0], word, plurals[1], gender, kind, bool(mass))
-    return found
+            by_lemma[lemma] = Noun(lemma, plurals[0], word, plurals[1], gender, kind, bool(mass))
+    return by_lemma
 
 
 @cache
@@ -91,11 +91,11 @@ def members(name: str) -> tuple[Noun, ...]:
 @cache
 def adjectives() -> Mapping[str, Adjective]:
     """All adjectives by their English lemma."""
-    found = {}
+    by_lemma = {}
     for kind, sense in table("adjectives").items():
         for entry in sense["words"]:
             lemma, forms = entry.split(": ")
-            found[lemma] = Adjective(
+            by_lemma[lemma] = Adjective(
                 lemma=lemma,
                 french=french.agreeing(*forms.split()),
                 kind=kind,
@@ -105,7 +105,7 @@ def adjectives() -> Mapping[str, Adjective]:
                 predicative=sense.get("predicative", False),
                 absolute=lemma in sense.get("absolute", ()),
             )
-    return found
+    return by_lemma
 
 
 @cache

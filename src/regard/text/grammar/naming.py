@@ -12,7 +12,7 @@ from typing import Any
 
 from regard.errors import InputError, UnknownNameError
 from regard.text.grammar.sentence import Sentence
-from regard.text.grammar.sets import SETS, sentences
+from regard.text.grammar.sentence_sets import SETS, sentences
 
 PREFIX = "grammar:"
 NUMBERS = re.compile("(?::([1-9][0-9]{0,8})(?::([0-9]{1,9}))?)?")  # a count, and a seed

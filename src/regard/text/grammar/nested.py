@@ -44,7 +44,7 @@ def owned(owner: Nominal, thing: Nominal) -> Phrase:
         tuple(sure),
         ((last, 0), (last, behind)),
         (*ours.nouns, *((noun, place + shift) for noun, place in theirs.nouns)),
-        (*ours.said, *theirs.said),
+        (*ours.modifiers, *theirs.modifiers),
     )
 
 
@@ -125,10 +125,10 @@ def he_or_she(pick: Picker) -> Phrase:
     group = verb_group(verbs()[pick.one(doing)], "past", subject.features, Around(pick.negation(never)))
     thing = pick.nominal(names)
     feeling = pick.until(FEELINGS, lambda lemma: pick.rule.adjective(adjectives()[lemma], noun))
-    told = predicate(adjectives()[feeling], subject.features, pick.one(("", "too", "very", "so")))
-    told = told._replace(said=((feeling, noun.lemma),))
+    complement = predicate(adjectives()[feeling], subject.features, pick.one(("", "too", "very", "so")))
+    complement = complement._replace(modifiers=((feeling, noun.lemma),))
     he = pronoun("he" if noun.gender == "m" else "she").phrase
-    return join(subject.phrase, group, thing.phrase, BECAUSE, he, be(subject.features, "past"), told)
+    return join(subject.phrase, group, thing.phrase, BECAUSE, he, be(subject.features, "past"), complement)
 
 
 def at_a_time(pick: Picker) -> Phrase:

@@ -62,8 +62,8 @@ def noun_phrase(
     if determiner:
         ours.insert(0, (english_determiner(determiner, ours[0][0], plural), "D"))
     phrase = linked(ours, french_words(noun, determiner, letters, plural))
-    said = tuple((adjective.lemma, noun.lemma) for adjective in adjectives)
-    phrase = phrase._replace(nouns=((noun.lemma, len(ours) - 1),), said=said)
+    modifiers = tuple((adjective.lemma, noun.lemma) for adjective in adjectives)
+    phrase = phrase._replace(nouns=((noun.lemma, len(ours) - 1),), modifiers=modifiers)
     return Nominal(phrase, Features(ILS if plural else IL, noun.gender, plural))
 
 
@@ -77,20 +77,20 @@ def english_determiner(determiner: str, following: str, plural: bool) -> str:
 def french_words(noun: Noun, determiner: str, letters: dict[Adjective, str], plural: bool) -> list[Word]:
     """The French side: some adjectives before the noun in English order, the others behind it the other way round."""
     head = noun.french_plural if plural else noun.french
-    found: list[Word] = [(head, "N")]
+    words: list[Word] = [(head, "N")]
     for adjective, letter in reversed(letters.items()):
         form = adjective.french.form(noun.gender, plural)
         if not adjective.before:
-            found.append((form, letter))
+            words.append((form, letter))
         else:
-            vowel = noun.gender == "m" and not plural and begins_with_vowel(found[0][0])
-            found.insert(0, (adjective.french.before_vowel if vowel else form, letter))
+            vowel = noun.gender == "m" and not plural and begins_with_vowel(words[0][0])
+            words.insert(0, (adjective.french.before_vowel if vowel else form, letter))
     forms = DETERMINERS[determiner]
     chosen = forms[2] if plural else forms[noun.gender == "f"]
-    if chosen == "des" and found[0][0] != head:
+    if chosen == "des" and words[0][0] != head:
         chosen = "de"
     letters_of_it = "Dd" if determiner not in ("", "some") else "DD" if determiner else "nn"
-    return [*zip(chosen.split(), letters_of_it, strict=False), *found]
+    return [*zip(chosen.split(), letters_of_it, strict=False), *words]
 
 
 @cache

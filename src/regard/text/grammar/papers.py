@@ -28,8 +28,8 @@ def on_day(day: str) -> Phrase:
 def piled(pick: Picker, noun: Noun, share: float = 0.7) -> tuple[Adjective, ...]:
     """Up to three adjectives before a noun, in English order."""
     senses = ("newness",), ("nation", "reach"), ("matter",)
-    found = [pick.adjective(noun, names) for names in senses if pick.chance(share if names != ("newness",) else 0.2)]
-    return tuple(adjective for adjective in found if adjective)
+    choices = [pick.adjective(noun, names) for names in senses if pick.chance(share if names != ("newness",) else 0.2)]
+    return tuple(adjective for adjective in choices if adjective)
 
 
 def concerning(paper: Noun, area: Nominal, verb: Verb, month: str, negation: Negation = "") -> Phrase:

@@ -22,7 +22,7 @@ STATEMENTS: dict[str, Draw] = {
     "amount": doing.amount,
     "some": doing.some,
     "without": doing.without,
-    "spoken": doing.spoken,
+    "spoken": doing.in_dialogue,
     "wish": doing.wish,
     "used-to": doing.used,
     "gift": doing.gift,
@@ -137,15 +137,15 @@ def ended(phrase: Phrase, pattern: str) -> Phrase:
 
 def written(phrase: Phrase, pattern: str) -> Sentence:
     """A sentence as text, with its links, pronouns and combinations."""
-    french, places = spelled(phrase.french)
-    sure = frozenset([link(i, places[j]) for i, j in phrase.sure])
+    french, positions = spelled(phrase.french)
+    sure = frozenset([link(i, positions[j]) for i, j in phrase.sure])
     return Sentence(
         english_text(phrase.english),
         french_text(french),
         pattern,
         sure,
-        sure.union([link(i, places[j]) for i, j in phrase.loose]),
-        tuple([shifted(pronoun, 0, places[pronoun.target] - pronoun.target) for pronoun in phrase.pronouns]),
+        sure.union([link(i, positions[j]) for i, j in phrase.loose]),
+        tuple([shifted(pronoun, 0, positions[pronoun.target] - pronoun.target) for pronoun in phrase.pronouns]),
         met(phrase),
     )
 
@@ -159,4 +159,4 @@ def link(i: int, j: int) -> Link:
 def met(phrase: Phrase) -> frozenset[Combination]:
     """Every two nouns in their order, and every adjective with its noun."""
     nouns = combinations((noun for noun, _ in phrase.nouns), 2)
-    return frozenset([*(("nouns", *pair) for pair in nouns), *(("adjective", *pair) for pair in phrase.said)])
+    return frozenset([*(("nouns", *pair) for pair in nouns), *(("adjective", *pair) for pair in phrase.modifiers)])

@@ -19,7 +19,7 @@ class Phrase(NamedTuple):
     sure: tuple[Link, ...] = ()
     loose: tuple[Link, ...] = ()  # possible, not sure
     nouns: tuple[tuple[str, int], ...] = ()  # each with its English position
-    said: tuple[tuple[str, str], ...] = ()  # adjectives, each with the noun it is said of
+    modifiers: tuple[tuple[str, str], ...] = ()  # adjectives, each with the noun it is said of
     pronouns: tuple[Pronoun, ...] = ()
 
 
@@ -61,12 +61,12 @@ def join(*phrases: Phrase) -> Phrase:
         tuple([(a + i, b + j) for phrase, i, j in placed for a, b in phrase.sure]),
         tuple([(a + i, b + j) for phrase, i, j in placed for a, b in phrase.loose]),
         tuple([(noun, place + i) for phrase, i, _ in placed for noun, place in phrase.nouns]),
-        tuple([pair for phrase in phrases for pair in phrase.said]),
+        tuple([pair for phrase in phrases for pair in phrase.modifiers]),
         tuple([shifted(pronoun, i, j) for phrase, i, j in placed for pronoun in phrase.pronouns]),
     )
 
 
 def shifted(pronoun: Pronoun, i: int, j: int) -> Pronoun:
     """The same pronoun behind i more English and j more French words."""
-    places = pronoun.source + i, pronoun.target + j, pronoun.antecedent + i, pronoun.rival + i
-    return Pronoun(*places, pronoun.said, pronoun.gendered)
+    positions = pronoun.source + i, pronoun.target + j, pronoun.antecedent + i, pronoun.rival + i
+    return Pronoun(*positions, pronoun.form, pronoun.gendered)

@@ -54,9 +54,9 @@ class Picker:
 
     def noun(self, names: Names) -> Noun:
         """A noun of some kinds that has not been drawn for this sentence and may meet those that have."""
-        found = self.until(group(names), self.may_come)
-        self.drawn.append(found)
-        return found
+        noun = self.until(group(names), self.may_come)
+        self.drawn.append(noun)
+        return noun
 
     def may_come(self, noun: Noun) -> bool:
         """Whether a noun may follow those already drawn."""

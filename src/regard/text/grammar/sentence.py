@@ -31,7 +31,7 @@ class Pronoun:
     target: int  # of il or elle
     antecedent: int  # in the source, of the noun it refers to
     rival: int  # in the source, of the other noun
-    said: str  # "il" or "elle", what must be written
+    form: str  # "il" or "elle", what must be written
     gendered: bool  # the two nouns differ in French gender, so that the choice shows understanding
 
 
@@ -73,5 +73,5 @@ def agreement(sentence: Sentence, output: str) -> bool | None:
     gendered = [pronoun for pronoun in sentence.pronouns if pronoun.gendered]
     if not gendered:
         return None
-    found = {word for word in words(output.lower()) if word in PRONOUNS}
-    return found == {pronoun.said for pronoun in gendered}
+    pronouns = {word for word in words(output.lower()) if word in PRONOUNS}
+    return pronouns == {pronoun.form for pronoun in gendered}

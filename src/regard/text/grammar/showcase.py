@@ -57,12 +57,12 @@ def suitcase(negation: Negation) -> list[Draft]:
     return [("it-fit", one) for one in both("trophy", "fit in", "suitcase", ("big", "small"), ("present", negation))]
 
 
-def both(subject: str, verb: str, thing: str, said: tuple[str, str], how: tuple[str, Negation]) -> list[Phrase]:
+def both(subject: str, verb: str, thing: str, words: tuple[str, str], how: tuple[str, Negation]) -> list[Phrase]:
     """A sentence about its subject, and the same about its object."""
     first, second = noun_phrase(nouns()[subject]), noun_phrase(nouns()[thing])
     reasons = (
         Reason("because", about_it, "too", adjectives()[word])
-        for word, about_it in zip(said, (True, False), strict=True)
+        for word, about_it in zip(words, (True, False), strict=True)
     )
     return [it_clause(first, verbs()[verb], *how, second, reason) for reason in reasons]
 
@@ -126,7 +126,7 @@ def does(
 def is_like(lemma: str, adjective: str, negation: Negation = "") -> Phrase:
     """Something is like that, or is not."""
     subject = noun(lemma)
-    like = predicate(adjectives()[adjective], subject.features)._replace(said=((adjective, lemma),))
+    like = predicate(adjectives()[adjective], subject.features)._replace(modifiers=((adjective, lemma),))
     return join(subject.phrase, be(subject.features, "present", negation), like)
 
 
@@ -139,7 +139,7 @@ def is_question(lemma: str) -> Phrase:
     """Whether somebody is tired."""
     subject = noun(lemma)
     french = Phrase((), be(subject.features, "present").french)
-    like = tired(subject)._replace(said=(("tired", lemma),))
+    like = tired(subject)._replace(modifiers=(("tired", lemma),))
     return fronted("is", subject, join(french, like))
 
 

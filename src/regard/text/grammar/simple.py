@@ -28,7 +28,7 @@ TENSES = (
 )
 ENDURING_TENSES = (*TENSES, "progressive", "progressive", "progressive", "past progressive")
 IS_TENSES = ("present",) * 5 + ("past",) * 3 + ("future",)
-PLACES = ("the", "the", "the", "my", "our")
+OWN_OR_THE = ("the", "the", "the", "my", "our")
 RELATIVES = ("sister", "brother", "friend", "uncle", "aunt")
 # Where somebody or something can be: how, and which nouns.
 SOMEWHERE = (
@@ -112,7 +112,7 @@ def subject_and_adjective(pick: Picker, pronouns: Names) -> tuple[Nominal, Adjec
         return pronoun(pick.one(pronouns)), adjective
     noun, subject = bare(pick, DESCRIBED, KNOWN_SUBJECTS)
     adjective = quality(pick, noun)
-    return subject._replace(phrase=subject.phrase._replace(said=((adjective.lemma, noun.lemma),))), adjective
+    return subject._replace(phrase=subject.phrase._replace(modifiers=((adjective.lemma, noun.lemma),))), adjective
 
 
 def quality_phrase(pick: Picker, adjective: Adjective, features: Features) -> Phrase:
@@ -145,7 +145,7 @@ def is_somewhere(pick: Picker) -> Phrase:
     subject = somebody(pick, pick.one((("person",), ("animal",), ("object",))))
     how, names = pick.one(SOMEWHERE)
     copula = be(subject.features, pick.one(IS_TENSES), pick.negation(0.2))
-    return join(subject.phrase, copula, how, short_nominal(pick, names, PLACES, plural=0.0).phrase)
+    return join(subject.phrase, copula, how, short_nominal(pick, names, OWN_OR_THE, plural=0.0).phrase)
 
 
 @short

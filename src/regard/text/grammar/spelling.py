@@ -28,18 +28,18 @@ def begins_with_vowel(word: str) -> bool:
 def spelled(words: Sequence[str]) -> tuple[list[str], list[int]]:
     """French words as they are written side by side, and for each word given, the number of the one it went into."""
     written: list[str] = []
-    places: list[int] = []
+    positions: list[int] = []
     for word, following in pairwise((*words, ".")):
         if word in CHANGING:
             word = adapted(word, following)
             contracted = CONTRACTIONS.get((written[-1], word)) if written else None
             if contracted:
                 written[-1] = contracted
-                places.append(len(written) - 1)
+                positions.append(len(written) - 1)
                 continue
-        places.append(len(written))
+        positions.append(len(written))
         written.append(word)
-    return written, places
+    return written, positions
 
 
 def adapted(word: str, following: str) -> str:

@@ -100,17 +100,17 @@ def verb_group(verb: Verb, tense: str, subject: Features, around: Around = PLAIN
 
 def english_words(verb: Verb, tense: Tense, subject: Features, around: Around) -> list[Word]:
     """The English side of a verb group."""
-    forms = said(verb.english, subject)
+    forms = english_forms(verb.english, subject)
     if around.negation:
-        found = negated(tense.negated.format_map(forms), around.negation)
+        words = negated(tense.negated.format_map(forms), around.negation)
     else:
-        found = marked(tense.english.format_map(forms))
+        words = marked(tense.english.format_map(forms))
     if around.adverb:
-        found.insert(len(found) - 1, (around.adverb, "Q"))
-    found += [(word, "Z" if verb.french_particle else "v") for word in verb.particle.split()]
+        words.insert(len(words) - 1, (around.adverb, "Q"))
+    words += [(word, "Z" if verb.french_particle else "v") for word in verb.particle.split()]
     if around.clitic:
-        found.append((around.clitic.english, "O"))
-    return found
+        words.append((around.clitic.english, "O"))
+    return words
 
 
 def negated(text: str, negation: Negation) -> list[Word]:
@@ -127,7 +127,7 @@ def negated(text: str, negation: Negation) -> list[Word]:
     return [*parts[: place - 1], (one_word, letters if "n" in letters else letters + "n"), *parts[place + 1 :]]
 
 
-def said(verb: Forms, subject: Features) -> dict[str, str]:
+def english_forms(verb: Forms, subject: Features) -> dict[str, str]:
     """The forms of a verb and of the auxiliaries as the subject asks for them."""
     third = subject.person == IL
     present = {JE: "am", IL: "is"}.get(subject.person, "are")

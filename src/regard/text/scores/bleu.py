@@ -35,8 +35,8 @@ def bleu(outputs: Sequence[str], references: Sequence[str], *, lowercase: bool =
 
     check_pairs(outputs, references)
     metric = BLEU(lowercase=lowercase, force=True)  # force: no warning on the terminal when texts look tokenised
-    found = metric.corpus_score(list(outputs), [list(references)])
-    return Score("bleu_lowercase" if lowercase else "bleu", found.score, str(metric.get_signature()))
+    result = metric.corpus_score(list(outputs), [list(references)])
+    return Score("bleu_lowercase" if lowercase else "bleu", result.score, str(metric.get_signature()))
 
 
 def bleu_tokenised(outputs: Sequence[str], references: Sequence[str], language: str, how: str = "") -> Score:
@@ -49,10 +49,10 @@ def bleu_tokenised(outputs: Sequence[str], references: Sequence[str], language: 
 
     check_pairs(outputs, references)
     metric = BLEU(tokenize="none", force=True)
-    found = metric.corpus_score(moses(outputs, language), [moses(references, language)])
+    result = metric.corpus_score(moses(outputs, language), [moses(references, language)])
     signature = str(metric.get_signature())
     signature = signature.replace("case:mixed", "case:lc").replace("tok:none", f"tok:{moses_signature(language)}")
-    return Score("bleu_tokenised", found.score, f"{signature}|language:{how}" if how else signature)
+    return Score("bleu_tokenised", result.score, f"{signature}|language:{how}" if how else signature)
 
 
 def chrf(outputs: Sequence[str], references: Sequence[str]) -> Score:
@@ -61,8 +61,8 @@ def chrf(outputs: Sequence[str], references: Sequence[str]) -> Score:
 
     check_pairs(outputs, references)
     metric = CHRF()
-    found = metric.corpus_score(list(outputs), [list(references)])
-    return Score("chrf", found.score, str(metric.get_signature()))
+    result = metric.corpus_score(list(outputs), [list(references)])
+    return Score("chrf", result.score, str(metric.get_signature()))
 
 
 def bleu_by_length(

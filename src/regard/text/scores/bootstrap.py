@@ -66,8 +66,8 @@ def paired_bootstrap(
 
 def resampled(ours: NDArray[Any], theirs: NDArray[Any], samples: int, seed: int) -> NDArray[Any]:
     """The difference on each draw. Drawn one after the other: all at once would fill the memory for a large corpus."""
-    chance, count = np.random.default_rng(seed), len(ours)
-    draws = (chance.integers(count, size=count) for _ in range(samples))
+    rng, count = np.random.default_rng(seed), len(ours)
+    draws = (rng.integers(count, size=count) for _ in range(samples))
     return np.array([score(ours[draw].sum(0)) - score(theirs[draw].sum(0)) for draw in draws])
 
 
@@ -80,7 +80,7 @@ def plain_bleu(*, effective_order: bool = False) -> BLEU:
 
 def counts(metric: BLEU, outputs: Sequence[str], references: Sequence[str]) -> NDArray[Any]:
     """What BLEU counts in each sentence: matches and n-grams of each order, then both lengths. Sums are a corpus's."""
-    rows = (metric.sentence_score(one, [truth]) for one, truth in zip(outputs, references, strict=True))
+    rows = (metric.sentence_score(one, [reference]) for one, reference in zip(outputs, references, strict=True))
     return np.array([[*row.counts, *row.totals, row.sys_len, row.ref_len] for row in rows])
 
 
@@ -117,7 +117,7 @@ def chrf_interval(outputs: Sequence[str], references: Sequence[str], samples: in
 
 def half_width(table: NDArray[Any], value: Callable[[NDArray[Any]], float], samples: int, seed: int) -> float:
     """Half of the interval that holds 95 % of a score on sentences drawn again and again with replacement."""
-    chance, count = np.random.default_rng(seed), len(table)
-    draws = (chance.integers(count, size=count) for _ in range(samples))
+    rng, count = np.random.default_rng(seed), len(table)
+    draws = (rng.integers(count, size=count) for _ in range(samples))
     low, high = np.quantile([value(table[draw].sum(0)) for draw in draws], (0.025, 0.975))
     return float(high - low) / 2

@@ -29,26 +29,28 @@ class LabelScore(NamedTuple):
     texts: int
 
 
-def accuracy(outputs: Sequence[str], truth: Sequence[str]) -> Share:
+def accuracy(outputs: Sequence[str], references: Sequence[str]) -> Share:
     """How many are exactly what they should be."""
-    check_pairs(outputs, truth, "true ones")
-    return Share(sum(one == other for one, other in zip(outputs, truth, strict=True)) / len(truth), len(truth))
+    check_pairs(outputs, references, "true ones")
+    return Share(
+        sum(one == other for one, other in zip(outputs, references, strict=True)) / len(references), len(references)
+    )
 
 
-def confusion(outputs: Sequence[str], truth: Sequence[str]) -> Counter[tuple[str, str]]:
+def confusion(outputs: Sequence[str], references: Sequence[str]) -> Counter[tuple[str, str]]:
     """How often each (true label, label said) occurs."""
-    check_pairs(outputs, truth, "true ones")
-    return Counter(zip(truth, outputs, strict=True))
+    check_pairs(outputs, references, "true ones")
+    return Counter(zip(references, outputs, strict=True))
 
 
-def per_label(outputs: Sequence[str], truth: Sequence[str], labels: Sequence[str]) -> list[LabelScore]:
+def per_label(outputs: Sequence[str], references: Sequence[str], labels: Sequence[str]) -> list[LabelScore]:
     """Precision, recall and F1 of each label; 0 where nothing was said or nothing was there."""
-    cells, said, there = confusion(outputs, truth), Counter(outputs), Counter(truth)
+    cells, predictions, there = confusion(outputs, references), Counter(outputs), Counter(references)
     rows: list[LabelScore] = []
     for label in labels:
         right = cells[label, label]
-        precision, recall = ratio(right, said[label]), ratio(right, there[label])
-        f1 = ratio(2 * right, said[label] + there[label])
+        precision, recall = ratio(right, predictions[label]), ratio(right, there[label])
+        f1 = ratio(2 * right, predictions[label] + there[label])
         rows.append(LabelScore(label, precision, recall, f1, there[label]))
     return rows
 
@@ -62,6 +64,6 @@ def pronoun_agreement(sentences: Sequence[Sentence], outputs: Sequence[str]) -> 
     from regard.text.grammar import agreement
 
     check_pairs(outputs, sentences, "sentences")
-    found = [agreement(sentence, output) for sentence, output in zip(sentences, outputs, strict=True)]
-    asked = [right for right in found if right is not None]
+    agreements = [agreement(sentence, output) for sentence, output in zip(sentences, outputs, strict=True)]
+    asked = [right for right in agreements if right is not None]
     return Share(sum(asked) / len(asked) if asked else 0.0, len(asked))

@@ -17,7 +17,7 @@ import numpy as np
 from regard.errors import FileError, InputError
 from regard.models.checkpoint import replace_file
 from regard.text.bpe import END, START, Paired, read_tokenizer, target_of, train_tokenizer
-from regard.text.corpora import Checks, Report, Row, digest, looks_swapped
+from regard.text.corpora import Checks, CorpusReport, CorpusRow, digest, looks_swapped
 from regard.text.store import Array, Store, StoreWriter
 from regard.text.tokenizer import Tokenizer
 from regard.training.data.sources import SPAN, Rows, lot
@@ -64,7 +64,7 @@ class Preparation:
         self.train = Rows(recipe.data.train, base, checks)
         self.valid = Rows(recipe.data.valid, base, checks) if recipe.data.valid else None
         self.tests = Rows(list(recipe.data.test.values()), base, checks)
-        self.report = Report()
+        self.report = CorpusReport()
 
     def check(self) -> list[str]:
         """Everything that can be seen before anything is read in full; gives back what people should know."""
@@ -119,7 +119,7 @@ class Preparation:
             labels = {label: n for n, label in enumerate(sorted(every))}
         meta = self.encode(tokenizer, labels)
         self.tell_report(len(valid))
-        sizes = {"rows": self.report.kept, "valid": len(valid)}
+        sizes = {"rows": self.report.usable, "valid": len(valid)}
         text = json.dumps(
             {**meta, **sizes, "labels": list(labels), "report": self.report.to_dict()}, ensure_ascii=False
         )
@@ -152,7 +152,7 @@ class Preparation:
         if self.recipe.task == "generate":
             first = worded[-wanted] if wanted else count
             self.train.wanted = lambda number, row: number >= first
-            rest: Callable[[int, Row], bool] = lambda number, row: number < first  # noqa: E731
+            rest: Callable[[int, CorpusRow], bool] = lambda number, row: number < first  # noqa: E731
         else:
             limit = min(max(SPAN * wanted // count, least + 1), most)
             self.train.wanted = lambda number, row: lot(row) < limit
@@ -210,13 +210,13 @@ class Preparation:
             raise InputError("no text is left to train on", found="; ".join(self.report.lines()), do="see the reasons")
         return {"files": {name: writer.path.name for name, writer in zip(names, writers, strict=True)}}
 
-    def line(self, row: Row, side: int) -> str:
+    def line(self, row: CorpusRow, side: int) -> str:
         return row.texts[side] + "\n" if self.recipe.task == "generate" else row.texts[side]
 
     def fits(self, lengths: Sequence[int]) -> bool:
         return self.recipe.task == "generate" or max(lengths) <= self.recipe.data.longest
 
-    def drop_long(self, chunk: list[Row], fit: list[int]) -> None:
+    def drop_long(self, chunk: list[CorpusRow], fit: list[int]) -> None:
         if len(fit) == len(chunk):
             return
         reason = f"longer than {self.recipe.data.longest} tokens (data.longest)"
@@ -231,24 +231,24 @@ class Preparation:
     def take_report(self, kept: int) -> None:
         """Join what reading dropped and repaired with what was too long."""
         self.report.join(self.train.report)
-        self.report.kept = kept
+        self.report.usable = kept
 
     def tell_report(self, valid: int) -> None:
-        self.listener(Note(f"{self.report.kept:,} rows to train on, {valid:,} to validate"))
+        self.listener(Note(f"{self.report.usable:,} rows to train on, {valid:,} to validate"))
         self.tell_drops("training", self.report)
 
-    def tell_drops(self, name: str, report: Report) -> None:
+    def tell_drops(self, name: str, report: CorpusReport) -> None:
         unfit = bool(report.dropped or report.repaired)
         if unfit or report.notes:
             self.listener(Note("\n".join([f"{name} set:", *report.lines()]), warning=unfit))
 
-    def progress(self, rows: Rows, what: str) -> Iterator[Row]:
+    def progress(self, rows: Rows, what: str) -> Iterator[CorpusRow]:
         """The rows, telling how many there were from time to time."""
         for number, row in enumerate(rows):
             if number % CHUNK == 0:
                 self.listener(Preparing(what, number))
             yield row
-        self.listener(Preparing(what, rows.report.kept, rows.report.kept))
+        self.listener(Preparing(what, rows.report.usable, rows.report.usable))
 
     # Opening
 
@@ -276,7 +276,7 @@ def same_way(valid: list[tuple[str, ...]], train: list[tuple[str, ...]]) -> bool
     return not looks_swapped([row[:2] for row in valid[:SAMPLE]], [row[:2] for row in train])  # type: ignore[misc]
 
 
-def chunks(rows: Iterator[Row]) -> Iterator[list[Row]]:
+def chunks(rows: Iterator[CorpusRow]) -> Iterator[list[CorpusRow]]:
     while some := list(islice(rows, CHUNK)):
         yield some
 

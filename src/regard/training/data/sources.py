@@ -8,8 +8,8 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from regard.text.corpora import Checks, Corpus, Report, Row, Source, digest
-from regard.text.corpora.checks import SEEN
+from regard.text.corpora import Checks, Corpus, CorpusReport, CorpusRow, Source, digest
+from regard.text.corpora.checks import IN_VALIDATION
 from regard.text.grammar import is_grammar, read_name
 
 SPAN = 1 << 64
@@ -28,15 +28,15 @@ class Rows:
     base: Path
     checks: Checks
     unwanted: Collection[bytes] = ()
-    wanted: Callable[[int, Row], bool] | None = None  # by number and row
-    report: Report = field(default_factory=Report)
+    wanted: Callable[[int, CorpusRow], bool] | None = None  # by number and row
+    report: CorpusReport = field(default_factory=CorpusReport)
 
     def __post_init__(self) -> None:
         self.sources = [value if is_grammar(value) else Source.parse(value) for value in self.values]
         self.weights = tuple(1.0 if isinstance(source, str) else source.weight for source in self.sources)
 
-    def __iter__(self) -> Iterator[Row]:
-        self.report = Report()
+    def __iter__(self) -> Iterator[CorpusRow]:
+        self.report = CorpusReport()
         number = 0
         for place, source in enumerate(self.sources):
             for row in self.rows_of(source):
@@ -44,14 +44,15 @@ class Rows:
                 if self.wanted is None or self.wanted(number - 1, row):
                     yield row._replace(source=place)
 
-    def rows_of(self, source: str | Source) -> Iterator[Row]:
+    def rows_of(self, source: str | Source) -> Iterator[CorpusRow]:
         if isinstance(source, str):
             for line, pair in enumerate(grammar_rows(source), 1):
                 if digest(pair[0]) in self.unwanted:
-                    self.report.join(Report(dropped={SEEN: 1}, examples={SEEN: [f"{source}:{line} {pair[0]:.60}"]}))
+                    example = f"{source}:{line} {pair[0]:.60}"
+                    self.report.join(CorpusReport(dropped={IN_VALIDATION: 1}, examples={IN_VALIDATION: [example]}))
                 else:
-                    self.report.kept += 1
-                    yield Row(pair, 0, source, line)
+                    self.report.usable += 1
+                    yield CorpusRow(pair, 0, source, line)
             return
         corpus = self.corpus(source)
         yield from corpus
@@ -77,6 +78,6 @@ class Rows:
         return found
 
 
-def lot(row: Row) -> int:
+def lot(row: CorpusRow) -> int:
     """A number below `SPAN` by the row's text: the same text draws the same."""
     return int.from_bytes(digest(row.texts[0]), "big")

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from torch import Tensor
 
 from regard.lens.alignment.links import Pair, gathered
-from regard.lens.alignment.pairs import Ready, forced, ready
+from regard.lens.alignment.pairs import EncodedPair, encode_pair, forced
 from regard.lens.recording.forward import Call
 from regard.models import seams
 from regard.tasks import Translator
@@ -49,7 +49,7 @@ def antecedent_attention(
     more: Counter[tuple[str, str, int]] = Counter()
     heads: list[tuple[str, str, int]] = []
     for some in parts(asked, translator.batch, told):
-        rows = [ready(translator, one.source, one.target, words) for one in some]
+        rows = [encode_pair(translator, one.source, one.target, words) for one in some]
         call = forced(translator, rows, sites)
         heads = [
             (kind, site, head) for site in call.sites for kind in kinds(call, site) for head in call.map(site).heads
@@ -66,7 +66,7 @@ def kinds(call: Call, site: str) -> tuple[str, ...]:
     return ("output", "input") if call.crosses(site) else ("it",)
 
 
-def looks(call: Call, number: int, row: Ready, pronoun: Pronoun) -> Iterator[tuple[str, str, int]]:
+def looks(call: Call, number: int, row: EncodedPair, pronoun: Pronoun) -> Iterator[tuple[str, str, int]]:
     """The heads that look more at the antecedent of one pronoun of one text."""
     for site in call.sites:
         weights = call.tile(site, None, batch=number)

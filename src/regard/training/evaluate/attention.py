@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from regard.interop.folders import locate
 from regard.lens.alignment.bitext import Bitext, read_bitext
-from regard.lens.alignment.choice import Choice, choose_by_gold, error_rates
-from regard.lens.alignment.decision import Line, align, compare
+from regard.lens.alignment.choice import ReadingChoice, choose_by_gold, error_rates
+from regard.lens.alignment.decision import ScoredReading, align, compare
 from regard.lens.alignment.stored_choice import read_choice
 from regard.models import seams
 from regard.tasks import Translator
@@ -27,8 +27,8 @@ VALIDATION = f"grammar:valid:{SENTENCES}"
 class Attention(NamedTuple):
     """Where alignments are read and how good they are, and which heads look at what "it" stands for."""
 
-    choice: Choice
-    lines: list[Line]
+    choice: ReadingChoice
+    lines: list[ScoredReading]
     antecedents: Antecedents
 
     def to_dict(self) -> dict[str, Any]:
@@ -68,11 +68,11 @@ def look_into(
 
 
 def attention_of(
-    translator: Translator, sentences: list[Sentence], choice: Choice | None, told: Told = unheard
+    translator: Translator, sentences: list[Sentence], choice: ReadingChoice | None, told: Told = unheard
 ) -> Attention:
     """On sentences of the grammar; without a choice of where to read, it is made on its validation set."""
     tuning = read_bitext([VALIDATION])
-    elsewhere = align(translator, tuning, told=told)
+    elsewhere = align(translator, tuning, on_progress=told)
     choice = choose_by_gold(elsewhere, tuning.gold) if choice is None else choice
     some = sentences[:SENTENCES]
     texts = Bitext(

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 from regard.errors import InputError
-from regard.lens.analysis.ablation import Place, Search, random_heads, search
+from regard.lens.analysis.ablation import HeadSearch, SiteHead, random_heads, search
 from regard.lens.effect import Effect, without
 from regard.tasks import Translator
 from regard.text.grammar import Sentence
@@ -62,7 +62,7 @@ class Line(NamedTuple):
     """Some heads silenced, and what became of the translations."""
 
     name: str
-    heads: tuple[Place, ...]
+    heads: tuple[SiteHead, ...]
     measured: Measured
 
     def to_dict(self) -> dict[str, Any]:
@@ -73,7 +73,7 @@ class Line(NamedTuple):
 class Ablation:
     """The heads found, how the search came to them, and what their silence does to sentences it has not seen."""
 
-    heads: tuple[Place, ...]
+    heads: tuple[SiteHead, ...]
     alone: Effect  # of each head on the mean probability of the right pronoun
     found: list[Line]  # on the sentences of the search: no head, then the best set of each size
     shown: list[Line]  # on others: no head, the heads found, and as many at random, again and again, if there are
@@ -114,7 +114,7 @@ def ablate_pronouns(
     wanted = Wanted() if wanted is None else wanted
     near, far = Texts.of(search_on), Texts.of(show_on)
     choice, nats = PronounChoice(translator, near.asked[:GUIDED]), Nats(translator, near.others[:GUIDED])
-    searched = search(translator, Search(choice, nats, COST, wanted.most, enough=UNDECIDED), told)
+    searched = search(translator, HeadSearch(choice, nats, COST, wanted.most, enough=UNDECIDED), told)
     tried = [(), *(one.heads for one in searched.best)]
     found = [Line(f"{len(some)} silent", some, measure(translator, near, some)) for some in tried]
     heads = chosen(found, wanted.allow).heads
@@ -139,7 +139,7 @@ def chosen(found: list[Line], allow: float) -> Line:
     return broken[0] if broken else min(spared, key=lambda line: line.measured.agreement)
 
 
-def measure(translator: Translator, texts: Texts, heads: Sequence[Place], batch: int = 64) -> Measured:
+def measure(translator: Translator, texts: Texts, heads: Sequence[SiteHead], batch: int = 64) -> Measured:
     """What the model says, greedily, without some heads."""
     with without(translator, heads), at_work(translator, batch):
         said = translator.translate([one.source for one in texts.asked + texts.others], beams=1)
@@ -148,6 +148,6 @@ def measure(translator: Translator, texts: Texts, heads: Sequence[Place], batch:
     return Measured(100 * agreed.share, bleu(others, [one.target for one in texts.others]).value)
 
 
-def named(heads: Sequence[Place]) -> list[str]:
+def named(heads: Sequence[SiteHead]) -> list[str]:
     """As they are written: "decoder.1.cross:2"."""
     return [f"{site}:{head}" for site, head in heads]

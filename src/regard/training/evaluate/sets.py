@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from regard.errors import InputError
-from regard.text.corpora import Checks, Corpus, Row, Source
+from regard.text.corpora import Checks, Corpus, CorpusRow, Source
 from regard.text.grammar import Named, Sentence, is_grammar, read_name
 
 
@@ -87,7 +87,7 @@ class EvaluationData:
         """Those of the grammar set."""
         return [] if self.grammar is None else self.grammar.sentences(self.limit)
 
-    def rows(self, checks: Checks) -> tuple[list[Row], list[str]]:
+    def rows(self, checks: Checks) -> tuple[list[CorpusRow], list[str]]:
         """The rows of the files, and what to tell of those that were left out."""
         corpus = Corpus([self.source], self.base, checks)
         corpus.check()  # before the first rows: a file in another encoding, or with other columns

@@ -70,7 +70,7 @@ def recipe_for(
             + f"[{', '.join(map(repr, files))}]",
         )
     grammar = is_grammar(files[0])
-    kind = "pairs" if grammar else guess_kind(tuple(files), base, wanted=reading.wanted)
+    kind = "pairs" if grammar else guess_kind(tuple(files), base, options=reading.wanted)
     task = task or (KINDS[kind] if start is None else start.task_for(kind))
     source: Any = files[0] if len(files) == 1 else {"source": files[0], "target": files[1]}
     source = source if grammar else reading.of(source)

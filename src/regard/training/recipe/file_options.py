@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from regard.errors import InputError
-from regard.text.corpora import Wanted, with_reading
+from regard.text.corpora import ReadOptions, with_reading
 from regard.text.corpora.encoding import UTF_8, known_encoding
 from regard.text.grammar import is_grammar
 from regard.training.recipe.recipe import as_sources
@@ -25,8 +25,8 @@ class Reading:
             object.__setattr__(self, "encoding", known_encoding(self.encoding))  # one name, however it is spelt
 
     @property
-    def wanted(self) -> Wanted:
-        return Wanted(columns=self.columns, encoding=self.encoding or UTF_8)
+    def wanted(self) -> ReadOptions:
+        return ReadOptions(columns=self.columns, encoding=self.encoding or UTF_8)
 
     def of(self, source: Any) -> Any:
         """A source as a recipe names it, with what is said here."""

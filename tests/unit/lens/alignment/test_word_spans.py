@@ -17,7 +17,7 @@ from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
 
 from regard.errors import InputError
 from regard.interop.tokenizers import MarianTokenizer
-from regard.lens.alignment.word_spans import Words, decoded, joined, places, words_of, written
+from regard.lens.alignment.word_spans import WordTokens, decoded, joined, spans_of, words_of, written
 from regard.lens.recording.tokens import Text
 from regard.text import grammar
 from regard.text.bpe import train_tokenizer
@@ -56,7 +56,7 @@ def wordpieces() -> Tokenizer:
     return Tokenizer(engine)
 
 
-def tokens_of(words: Words) -> dict[str, int]:
+def tokens_of(words: WordTokens) -> dict[str, int]:
     """How many tokens each word has."""
     return {word: words.owners.count(number) for number, word in enumerate(words.words)}
 
@@ -136,10 +136,10 @@ def test_hugging_face_tokenizers() -> None:
 
 def test_strings_alone() -> None:
     """What a file keeps: strings that bring their spaces, or none that does; special ones are known by their names."""
-    assert words_of(*reversed(joined(["<s>", "the", " an", "imal", "</s>"]))) == Words(
+    assert words_of(*reversed(joined(["<s>", "the", " an", "imal", "</s>"]))) == WordTokens(
         ("the", "animal"), (-1, 0, 1, 1, -1)
     )
-    assert words_of(*reversed(joined(["17", "4", "</s>"]))) == Words(("17", "4"), (0, 1, -1))
+    assert words_of(*reversed(joined(["17", "4", "</s>"]))) == WordTokens(("17", "4"), (0, 1, -1))
     assert written(Text([[5, 6, 0]], pad=0), 0) == ("5 6 0", [(0, 1), (2, 3), None])
 
 
@@ -152,7 +152,7 @@ def test_a_token_of_two_words_goes_to_the_greater_part() -> None:
 def test_words_already_split() -> None:
     text = "l'homme est là"
     assert words_of([(0, 2), (2, 7), (7, 11), (11, 14)], text, ["l'", "homme", "est", "là"]).owners == (0, 1, 2, 3)
-    assert places("The Cat", ["the", "cat"]) == [(0, 3), (4, 7)]
+    assert spans_of("The Cat", ["the", "cat"]) == [(0, 3), (4, 7)]
     with pytest.raises(InputError, match="not the words of the text"):
-        places(text, ["l'", "femme"])
+        spans_of(text, ["l'", "femme"])
     assert words_of([(0, 2)], text, []).owners == (-1,)

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 import torch
 
-from regard.lens.alignment.choice import Choice
-from regard.lens.alignment.links import Reading
-from regard.lens.alignment.pairs import forced, ready
+from regard.lens.alignment.choice import ReadingChoice
+from regard.lens.alignment.links import AttentionReading
+from regard.lens.alignment.pairs import encode_pair, forced
 from regard.lens.alignment.stored_choice import write_choice
 from regard.models import RecurrentConfig, TransformerConfig, build
 from regard.tasks import Translator
@@ -48,7 +48,7 @@ def by_loops(task: Translator, row: str, site: str, head: int) -> float:
     more = 0
     for one in SENTENCES:
         (pronoun,) = one.pronouns
-        pair = ready(task, one.source, one.target, grammar.words)
+        pair = encode_pair(task, one.source, one.target, grammar.words)
         weights = forced(task, [pair], [site]).weights(site, head)
         words, word = (pair.pair.source, pronoun.source) if row == "it" else (pair.pair.target, pronoun.target)
         rows = [place - (row == "output") for place, owner in enumerate(words.owners) if owner == word]
@@ -95,7 +95,7 @@ def test_scores_of_attention_join_the_others(tmp_path: Path, monkeypatch: pytest
 def test_a_kept_choice_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "VALIDATION", "grammar:valid:4")
     task = translator()
-    write_choice(tmp_path, task.model, Choice(Reading("decoder.0.cross", (1,), "input"), "by hand"))
+    write_choice(tmp_path, task.model, ReadingChoice(AttentionReading("decoder.0.cross", (1,), "input"), "by hand"))
     found = look_into(EMPTY, task, read_data("grammar:valid", limit=4), tmp_path)
     assert found.notes == [
         "alignments are read at decoder.0.cross:1:input (kept in alignment.json: by hand)",

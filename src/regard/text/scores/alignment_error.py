@@ -53,14 +53,14 @@ class AlignmentScore(NamedTuple):
 def alignment_score(links: Sequence[Collection[Link]], gold: Sequence[Gold]) -> AlignmentScore:
     """The alignment error rate of some sentences, by Och and Ney (2003): counts are summed before they are divided."""
     check_pairs(links, gold, "sentences with gold links")
-    made = sure = hits = allowed = 0
-    for mine, truth in zip(map(frozenset, links), gold, strict=True):
-        made, sure = made + len(mine), sure + len(truth.sure)
-        hits += len(mine & truth.sure)
-        allowed += len(mine & (truth.possible | truth.sure))
+    predicted = sure = hits = allowed = 0
+    for mine, reference in zip(map(frozenset, links), gold, strict=True):
+        predicted, sure = predicted + len(mine), sure + len(reference.sure)
+        hits += len(mine & reference.sure)
+        allowed += len(mine & (reference.possible | reference.sure))
     return AlignmentScore(
-        error(hits + allowed, made + sure), error(2 * hits, made + sure), ratio(allowed, made), ratio(hits, sure),
-        len(gold),
+        error(hits + allowed, predicted + sure), error(2 * hits, predicted + sure), ratio(allowed, predicted),
+        ratio(hits, sure), len(gold),
     )  # fmt: skip
 
 
@@ -83,14 +83,14 @@ def parse_line(line: str, where: str) -> Gold:
     sure: set[Link] = set()
     possible: set[Link] = set()
     for word in line.split():
-        found = WRITTEN.fullmatch(word)
-        if found is None:
+        match = WRITTEN.fullmatch(word)
+        if match is None:
             raise InputError(
                 f"{where}: no link", found=f"{word[:40]!r}", do="write i-j, or i?j where it is only possible; from 0"
             )
-        link = int(found[1]), int(found[3])
+        link = int(match[1]), int(match[3])
         possible.add(link)
-        if found[2] == "-":
+        if match[2] == "-":
             sure.add(link)
     return Gold(frozenset(sure), frozenset(possible))
 

@@ -13,21 +13,21 @@ from regard.errors import FileError
 from regard.models.checkpoint import own_tensors, some
 
 
-class Link(NamedTuple):
-    """One tensor of ours is these of theirs, one under the other; `turned` when theirs lies on its side."""
+class TensorMapping(NamedTuple):
+    """One tensor of ours is these of theirs, one under the other; `transposed` when theirs lies on its side."""
 
     ours: str
     theirs: tuple[str, ...]
-    turned: bool = False
+    transposed: bool = False
 
 
-def layer(ours: str, *theirs: str, turned: bool = False) -> Iterator[Link]:
+def layer(ours: str, *theirs: str, transposed: bool = False) -> Iterator[TensorMapping]:
     """Weight and bias of a linear layer, or of a norm."""
-    yield Link(f"{ours}.weight", tuple(f"{name}.weight" for name in theirs), turned)
-    yield Link(f"{ours}.bias", tuple(f"{name}.bias" for name in theirs))
+    yield TensorMapping(f"{ours}.weight", tuple(f"{name}.weight" for name in theirs), transposed)
+    yield TensorMapping(f"{ours}.bias", tuple(f"{name}.bias" for name in theirs))
 
 
-def take(links: Iterable[Link], theirs: dict[str, Tensor], folder: Path) -> dict[str, Tensor]:
+def take(links: Iterable[TensorMapping], theirs: dict[str, Tensor], folder: Path) -> dict[str, Tensor]:
     """Our tensors, in float32, from theirs."""
     links = list(links)
     missing = sorted({name for link in links for name in link.theirs} - theirs.keys())
@@ -37,21 +37,21 @@ def take(links: Iterable[Link], theirs: dict[str, Tensor], folder: Path) -> dict
             found=f"missing: {some(missing)}",
             do="keep the two together, or download the folder again",
         )
-    parts = {link.ours: [turn(theirs[name].float(), link.turned) for name in link.theirs] for link in links}
+    parts = {link.ours: [oriented(theirs[name].float(), link.transposed) for name in link.theirs] for link in links}
     return {name: torch.cat(part) if len(part) > 1 else part[0] for name, part in parts.items()}
 
 
-def give(links: Iterable[Link], ours: dict[str, Tensor]) -> dict[str, Tensor]:
+def give(links: Iterable[TensorMapping], ours: dict[str, Tensor]) -> dict[str, Tensor]:
     """Their tensors from ours."""
     theirs: dict[str, Tensor] = {}
     for link in links:
         for name, part in zip(link.theirs, ours[link.ours].chunk(len(link.theirs)), strict=True):
-            theirs[name] = turn(part, link.turned).contiguous()
+            theirs[name] = oriented(part, link.transposed).contiguous()
     return theirs
 
 
-def turn(tensor: Tensor, turned: bool) -> Tensor:
-    return tensor.mT if turned else tensor
+def oriented(tensor: Tensor, transposed: bool) -> Tensor:
+    return tensor.mT if transposed else tensor
 
 
 def ours_of(model: nn.Module) -> dict[str, Tensor]:

@@ -1,4 +1,4 @@
-"""The command line as a person meets it: output, exit status, errors, and a help that comes at once."""
+"""`regard steps` and `regard check` as a person meets them: output, exit status, errors, and help at once."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ AUTO = {"seq2seq": "AutoModelForSeq2SeqLM", "causal": "AutoModelForCausalLM", "n
 
 
 @dataclass(frozen=True)
-class Comparison:
+class LogitComparison:
     """By whom a written folder was read, and how far its logits are from the model's, as a share of the largest."""
 
     reader: str
@@ -76,19 +76,19 @@ def known_token(tokenizer: Tokenizer, token: str) -> str | None:
     return token if tokenizer.id_of(token) is not None else None
 
 
-def compared(model: Model, tokenizer: Tokenizer, folder: Path) -> list[Comparison]:
+def compared(model: Model, tokenizer: Tokenizer, folder: Path) -> list[LogitComparison]:
     """Read the folder with our reader, and with `transformers` where it is installed; refuse any difference."""
     model = model.eval()
     ids = sample_ids(model)
     expected = our_logits(model, ids)
-    found = [Comparison("regard", difference(our_logits(load_huggingface(folder), ids), expected, "regard"))]
+    comparisons = [LogitComparison("regard", difference(our_logits(load_huggingface(folder), ids), expected, "regard"))]
     same_texts(tokenizer, load_tokenizer(folder), "regard")
     if importlib.util.find_spec("transformers") is not None:
         name = f"transformers {importlib.metadata.version('transformers')}"
         theirs, codec = load_theirs(folder, auto_class(model))
-        found.append(Comparison(name, difference(their_logits(theirs, model, ids), expected, name)))
+        comparisons.append(LogitComparison(name, difference(their_logits(theirs, model, ids), expected, name)))
         same_texts(tokenizer, codec, name)
-    return found
+    return comparisons
 
 
 def sample_ids(model: Model) -> Tensor:
@@ -111,9 +111,9 @@ def our_logits(model: Model, ids: Tensor) -> Tensor:
 @torch.no_grad()
 def their_logits(theirs: Any, model: Model, ids: Tensor) -> Tensor:
     more = {"decoder_input_ids": ids} if isinstance(model, Transformer) else {}
-    found = theirs(input_ids=ids, attention_mask=torch.ones_like(ids), **more)
+    output = theirs(input_ids=ids, attention_mask=torch.ones_like(ids), **more)
     bare = isinstance(model, Encoder) and model.config.head == "none"
-    vectors: Tensor = found.last_hidden_state if bare else found.logits
+    vectors: Tensor = output.last_hidden_state if bare else output.logits
     return vectors
 
 
@@ -135,9 +135,9 @@ def load_theirs(folder: Path, auto: str) -> tuple[Any, Any]:
             logging.enable_progress_bar()
 
 
-def difference(found: Tensor, expected: Tensor, reader: str) -> float:
+def difference(logits: Tensor, expected: Tensor, reader: str) -> float:
     """The largest difference as a share of the largest logit, if it is no more than rounding."""
-    share = float((found.double() - expected.double()).abs().max() / expected.double().abs().max().clamp_min(1e-30))
+    share = float((logits.double() - expected.double()).abs().max() / expected.double().abs().max().clamp_min(1e-30))
     if not share <= TOLERANCE:
         raise mismatch(reader, f"logits differ by {share:.2g} of the largest")
     return share
@@ -147,18 +147,18 @@ def same_texts(ours: Tokenizer, theirs: Any, reader: str) -> None:
     """Refuse a tokenizer that gives other ids, or reads them back otherwise."""
     for text in TEXTS:
         ids = ours.encode([text])[0]
-        found = theirs.encode([text])[0] if reader == "regard" else theirs(text)["input_ids"]
-        if list(found) != ids:
-            raise mismatch(reader, f"{text!r} has the ids {list(found)[:8]}, ours {ids[:8]}")
+        their_ids = theirs.encode([text])[0] if reader == "regard" else theirs(text)["input_ids"]
+        if list(their_ids) != ids:
+            raise mismatch(reader, f"{text!r} has the ids {list(their_ids)[:8]}, ours {ids[:8]}")
         back = theirs.decode(ids) if reader == "regard" else theirs.decode(ids, skip_special_tokens=True)
         if back != ours.decode(ids):
             raise mismatch(reader, f"ids read back as {back!r}, by ours as {ours.decode(ids)!r}")
 
 
-def mismatch(reader: str, found: str) -> FileError:
+def mismatch(reader: str, difference: str) -> FileError:
     return FileError(
         f"what was written is not the model, read by {reader}",
-        found=found,
+        found=difference,
         do="nothing was kept; please report it with the model's config.json",
     )
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from regard.errors import FileError, InputError
-from regard.text.corpora import Checks, Corpus, Source, Wanted, as_columns, guess_kind, with_reading
+from regard.text.corpora import Checks, Corpus, ReadOptions, Source, as_columns, guess_kind, with_reading
 from regard.text.corpora.encoding import likeness, wide_likeness
 
 FRENCH = (
@@ -52,8 +52,8 @@ def test_of_three_columns_the_first_two_are_read_and_said(tmp_path: Path) -> Non
     assert read(tmp_path / "a.tsv", (1, 0))[1].endswith("(Où est la gare ? | Line 0.)")  # nothing to choose any more
     assert read(tmp_path / "a.tsv", fields=1)[0] == [(english,) for english, _ in PAIRS]
     assert guess_kind(("a.tsv",), tmp_path) == "pairs"
-    assert guess_kind(("a.tsv",), tmp_path, wanted=Wanted(columns=(0, 2))) == "labelled"
-    assert guess_kind(("a.tsv",), tmp_path, wanted=Wanted(columns=(1,))) == "lines"
+    assert guess_kind(("a.tsv",), tmp_path, options=ReadOptions(columns=(0, 2))) == "labelled"
+    assert guess_kind(("a.tsv",), tmp_path, options=ReadOptions(columns=(1,))) == "lines"
 
 
 def test_numbers_of_rows_are_no_text_but_labels_are(tmp_path: Path) -> None:

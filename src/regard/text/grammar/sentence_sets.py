@@ -7,7 +7,7 @@ from itertools import islice
 from random import Random
 
 from regard.errors import UnknownNameError
-from regard.text.grammar.heldout import ANY, SEEN, UNSEEN_PAIR, digest, held_out_adjective, held_out_pair
+from regard.text.grammar.heldout import ANY, IN_TRAINING, UNSEEN_PAIR, digest, held_out_adjective, held_out_pair
 from regard.text.grammar.it import IT_PATTERNS
 from regard.text.grammar.patterns import OTHERS, SIMPLE_NAMES, STATEMENTS, draw, draw_name, ended, joined, met, written
 from regard.text.grammar.picker import Picker, UnluckyError
@@ -33,7 +33,7 @@ def sentences(name: str, count: int | None = None, seed: int = 0) -> list[Senten
         raise UnknownNameError("set of sentences", name, SETS)
     random = Random(f"{name} {seed}")
     others = {"unseen": unseen, "long": long}
-    drawn = others[name](random) if name in others else seen(random, name)
+    drawn = others[name](random) if name in others else in_training(random, name)
     return list(islice(different(drawn), COUNTS[name] if count is None else count))
 
 
@@ -46,9 +46,9 @@ def different(drawn: Iterator[Sentence]) -> Iterator[Sentence]:
             yield sentence
 
 
-def seen(random: Random, name: str) -> Iterator[Sentence]:
+def in_training(random: Random, name: str) -> Iterator[Sentence]:
     """Sentences of the combinations that training may have, as far as they belong to this set."""
-    pick = Picker(random, SEEN)
+    pick = Picker(random, IN_TRAINING)
     while True:
         pattern = draw_name(pick)
         phrase = ended(draw(pick, pattern), pattern)
@@ -75,7 +75,7 @@ def held_out(combination: Combination) -> bool:
 
 def long(random: Random) -> Iterator[Sentence]:
     """Two or three clauses, longer together than anything in training."""
-    pick = Picker(random, SEEN)
+    pick = Picker(random, IN_TRAINING)
     while True:
         names = [pick.one(tuple(STATEMENTS)) for _ in range(pick.one((2, 2, 3)))]
         if pick.chance(LONG_IT_SHARE):

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from regard.errors import InputError
 from regard.text.scores import Gold, alignment_score, parse_pharaoh, pharaoh
-from regard.text.scores.alignment import Link, check_links
+from regard.text.scores.alignment_error import Link, check_links
 
 LINKS = st.frozensets(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=8)
 GOLDS = st.builds(lambda sure, more: Gold(sure, sure | more), LINKS, LINKS)

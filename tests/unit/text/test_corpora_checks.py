@@ -17,8 +17,8 @@ from regard.errors import FileError, InputError
 from regard.text.corpora import (
     Checks,
     Corpus,
-    Report,
-    Row,
+    CorpusReport,
+    CorpusRow,
     Source,
     digest,
     guess_kind,
@@ -51,9 +51,9 @@ line = st.one_of(
 garbage = st.lists(line, max_size=12).filter(lambda found: not found or wide_likeness(found[0]) is None)
 
 
-def account(source: Source, folder: str, checks: Checks) -> tuple[Report, list[Row]]:
+def account(source: Source, folder: str, checks: Checks) -> tuple[CorpusReport, list[CorpusRow]]:
     corpus = Corpus([source], Path(folder), checks, unwanted={digest("a")})
-    rows: list[Row] = []
+    rows: list[CorpusRow] = []
     try:
         rows.extend(corpus)
     except InputError as error:
@@ -69,8 +69,8 @@ def test_nothing_is_dropped_silently(found: list[bytes], ends: bytes, fields: in
         checks = Checks(fields=fields, longest=6, blank_lines=blank)
         report, rows = account(Source(("a.txt",)), folder, checks)
     header = any("header" in note for note in report.notes)
-    assert report.kept + sum(report.dropped.values()) + header == len(found)
-    assert report.kept == len(rows)
+    assert report.usable + sum(report.dropped.values()) + header == len(found)
+    assert report.usable == len(rows)
     assert [row.line for row in rows] == sorted({row.line for row in rows})
     for row in rows:
         assert all(text == text.strip() and not CONTROL.search(text) for text in row.texts)
@@ -90,7 +90,7 @@ def test_aligned_garbage_is_counted_or_refused(left: list[bytes], right: list[by
                 list(Corpus([source], Path(folder)))
             return
         report, _ = account(source, folder, Checks())
-    assert report.kept + sum(report.dropped.values()) == len(left)
+    assert report.usable + sum(report.dropped.values()) == len(left)
 
 
 def test_each_reason_is_counted_with_an_example_of_where(tmp_path: Path) -> None:
@@ -121,9 +121,9 @@ def test_an_iteration_starts_a_new_report(tmp_path: Path) -> None:
     corpus = Corpus([tsv(tmp_path, [("a", "b"), ("", "c")])], tmp_path)
     for _ in range(2):
         assert len(list(corpus)) == 1
-        assert (corpus.report.kept, corpus.report.dropped) == (1, {"empty side": 1})
+        assert (corpus.report.usable, corpus.report.dropped) == (1, {"empty side": 1})
     iter(corpus)
-    assert corpus.report == Report()
+    assert corpus.report == CorpusReport()
 
 
 def test_only_a_line_feed_ends_a_line(tmp_path: Path) -> None:
@@ -133,7 +133,7 @@ def test_only_a_line_feed_ends_a_line(tmp_path: Path) -> None:
     corpus = Corpus([Source(("a.en", "a.fr"))], tmp_path)
     corpus.check()
     assert [row.texts for row in corpus] == [("one two three four five six", "un"), ("second", "deux")]
-    assert (corpus.report.kept, corpus.report.repaired, corpus.report.dropped) == (2, 1, {})
+    assert (corpus.report.usable, corpus.report.repaired, corpus.report.dropped) == (2, 1, {})
     assert corpus.report.examples["control characters"] == [r"a.en:1 one\u2028two\x0bthree\x0cfour\x85five\x1csix | un"]
     assert "1 of them repaired: control characters became spaces" in corpus.report.lines()
 

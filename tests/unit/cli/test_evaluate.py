@@ -15,8 +15,8 @@ import regard
 from benchmarks import peers
 from regard.cli.attention_tables import antecedents_view
 from regard.cli.evaluate import evaluate
-from regard.cli.verb import Verb
-from regard.cli.waiting import Progress
+from regard.cli.verb import VerbCommand
+from regard.cli.waiting import ProgressBar
 from regard.drawing.plain import as_text
 from regard.text import scores
 from regard.training.evaluate.antecedents import Antecedents, HeadShare
@@ -46,7 +46,7 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 def run(places: dict[str, str], *arguments: str) -> Result:
     app = typer.Typer(pretty_exceptions_enable=False)
-    app.command(cls=Verb)(evaluate)
+    app.command(cls=VerbCommand)(evaluate)
     return CliRunner().invoke(app, [places.get(argument, argument) for argument in arguments])
 
 
@@ -166,13 +166,13 @@ def test_errors_say_what_to_do_and_exit_with_2(arguments: list[str], message: st
 
 
 def test_progress_is_for_people_who_wait(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
-    with Progress("evaluating") as told:
+    with ProgressBar("evaluating") as told:
         told(1, 2)
         monkeypatch.setattr("regard.cli.waiting.PATIENCE", -1.0)
         told(2, 2)
     assert capfd.readouterr() == ("", "")  # nobody watches: this is no terminal
     monkeypatch.setenv("FORCE_COLOR", "1")
-    with Progress("evaluating") as told:
+    with ProgressBar("evaluating") as told:
         told(1, 2)
     out, err = capfd.readouterr()
     assert out == ""

@@ -17,7 +17,7 @@ from typer.testing import CliRunner, Result
 
 import regard.training
 from regard.cli.train import train
-from regard.cli.verb import Verb
+from regard.cli.verb import VerbCommand
 from regard.errors import InputError
 from regard.models import DecoderConfig, TransformerConfig, build, save_model
 from regard.training.report.events import Note, Planned, Sample, Started, Validated
@@ -66,7 +66,7 @@ def core(monkeypatch: pytest.MonkeyPatch) -> Core:
 
 def run(*arguments: str) -> Result:
     app = typer.Typer()
-    app.command(cls=Verb)(train)
+    app.command(cls=VerbCommand)(train)
     app.callback()(lambda: None)
     return CliRunner().invoke(app, ["train", *arguments])
 
