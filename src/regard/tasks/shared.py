@@ -46,11 +46,12 @@ def said(one: Hypothesis) -> list[int]:
 
 
 @contextmanager
-def at_rest(model: nn.Module) -> Iterator[None]:
-    """Without dropout; afterwards as before."""
-    learning = model.training
+def eval_mode(model: nn.Module) -> Iterator[None]:
+    """Without dropout; afterwards every module is in the mode it was in, so that what was frozen stays frozen."""
+    modes = [(module, module.training) for module in model.modules()]
     model.eval()
     try:
         yield
     finally:
-        model.train(learning)
+        for module, training in modes:
+            module.training = training

@@ -17,7 +17,7 @@ from regard.lens.watch import watch
 from regard.lens.words import side_of
 from regard.models import seams
 from regard.tasks import Translator
-from regard.tasks.shared import at_rest, encode
+from regard.tasks.shared import encode, eval_mode
 from regard.text.tokenizer import padded
 
 Told = Callable[[int, int], None]
@@ -120,7 +120,7 @@ def forced(translator: Translator, rows: Sequence[Ready], sites: Sequence[str] |
     model, pad = translator.model, translator.model.config.pad or 0
     device = next(model.parameters()).device
     source, target = padded([row.source for row in rows], pad), padded([row.target for row in rows], pad)
-    with at_rest(model), watch(model, sites=sites, device=device) as seen:
+    with eval_mode(model), watch(model, sites=sites, device=device) as seen:
         model(source.ids.to(device), target.ids.to(device), source.mask.to(device))
     return seen.last
 
