@@ -8,11 +8,11 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from regard.decoding.finite import NEVER, not_finite
 from regard.decoding.limits import Hypothesis, Limits
 from regard.decoding.stepper import Stepper
 from regard.errors import InputError, UnknownNameError
 
-NEVER = float("-inf")
 PENALTIES = ("paper", "power")
 LARGEST = 5.0  # alpha: beyond, length alone would decide, and its power leaves what float32 can hold
 WIDEST = 500  # beams, each of which is a text to follow
@@ -73,6 +73,8 @@ def beam(stepper: Stepper, prompt_BN: Tensor, limits: Limits, how: Beams) -> lis
             break
         stepper.select(parents)
         logits = stepper.advance(ids[:, None])
+    if search.stuck():
+        raise not_finite(logits, getattr(stepper, "model", None), step)
     return search.results()
 
 
@@ -130,14 +132,23 @@ class Search:
                 self.ended[row] = [pool[pick] for pick in picks]
 
     def done(self, length: int) -> bool:
-        """Can no row still find a better text?"""
+        """Can no row still find a better text, or one none at all?"""
         full = (self.ended_scores_BW > NEVER).all(-1)
         if self.how.stop == "full":
             self.closed_B = self.closed_B | full
         else:
             hope = self.how.best_still(self.running_BW[:, 0], length, self.limits.longest)
             self.closed_B = self.closed_B | (full & (hope <= self.ended_scores_BW[:, -1]))
-        return bool((self.closed_B | (self.running_BW[:, 0] == NEVER)).all())
+        over_B = self.closed_B | (self.running_BW[:, 0] == NEVER)
+        return bool(over_B.all() | self.stuck_B(over_B).any())  # the one number a step that is waited for
+
+    def stuck_B(self, over_B: Tensor) -> Tensor:
+        """Rows whose open texts have no score (NaN comes first among the best), or that are over without a text."""
+        return (self.running_BW[:, 0].isnan() & ~self.closed_B) | (over_B & ~(self.ended_scores_BW[:, 0] > NEVER))
+
+    def stuck(self) -> bool:
+        """At the end, when every row is over: has one no text?"""
+        return bool(self.stuck_B(torch.ones_like(self.closed_B)).any())
 
     def results(self) -> list[list[Hypothesis]]:
         return [

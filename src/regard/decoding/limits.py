@@ -9,6 +9,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from regard.decoding.finite import NEVER
 from regard.errors import InputError
 
 
@@ -45,12 +46,12 @@ class Limits:
         """What may come as the new id number `step` (from 0), with the forbidden at -inf."""
         logs = logits_BV.float().log_softmax(-1)
         if step == self.longest - 1 and self.closing is not None:
-            forced = torch.full_like(logs, float("-inf"))
+            forced = torch.full_like(logs, NEVER)
             forced[:, self.closing] = 0.0
             return forced
         hidden = [*self.banned, *(self.end if step < self.shortest - 1 else ())]
         if hidden:
-            logs = logs.index_fill(-1, torch.tensor(hidden, device=logs.device), float("-inf"))
+            logs = logs.index_fill(-1, torch.tensor(hidden, device=logs.device), NEVER)
         return logs.log_softmax(-1) if self.renormalised and hidden else logs
 
     def ends(self, ids: Tensor) -> Tensor:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from regard.decoding.finite import NEVER, not_finite
 from regard.decoding.limits import Hypothesis, Limits
 from regard.decoding.stepper import Stepper
 from regard.errors import InputError
@@ -39,7 +40,7 @@ class Sampling:
         scores = (logs_BV - logs_BV.amax(-1, keepdim=True)) / max(self.temperature, COLDEST)
         if self.top_k is not None and self.top_k < scores.shape[-1]:
             least = scores.topk(self.top_k, -1).values[..., -1:]
-            scores = scores.masked_fill(scores < least, float("-inf"))
+            scores = scores.masked_fill(scores < least, NEVER)
         probabilities = scores.softmax(-1)
         if self.top_p is not None and self.top_p < 1:
             ordered, order = probabilities.sort(-1, descending=True)
@@ -55,7 +56,9 @@ def sample(stepper: Stepper, prompt_BN: Tensor, limits: Limits, how: Sampling) -
     generator = torch.Generator(prompt_BN.device).manual_seed(how.seed)
 
     def draw(logs_BV: Tensor) -> Tensor:
-        return torch.multinomial(how.distribution(logs_BV), 1, generator=generator)[:, 0]
+        # As torch.multinomial draws one, which would look for NaN first and so wait for the device at every step.
+        probabilities = how.distribution(logs_BV)
+        return (probabilities / torch.empty_like(probabilities).exponential_(generator=generator)).argmax(-1)
 
     return pick_in_turn(stepper, prompt_BN, limits, draw)
 
@@ -76,8 +79,10 @@ def pick_in_turn(
         scores += logs.gather(-1, ids[:, None])[:, 0].masked_fill(ended, 0.0)
         picked.append(ids)
         ended = ended | limits.ends(ids)
-        if bool(ended.all()) or step == limits.longest - 1:
+        if step == limits.longest - 1 or bool(ended.all() | ~(scores > NEVER).all()):
             break
         logits = stepper.advance(ids[:, None])
-    texts = torch.stack(picked, 1).tolist()
-    return [limits.hypothesis(ids, score) for ids, score in zip(texts, scores.tolist(), strict=True)]
+    texts, totals = torch.stack(picked, 1).tolist(), scores.tolist()
+    if not all(total > NEVER for total in totals):  # nor NaN, which is not above anything
+        raise not_finite(logits, getattr(stepper, "model", None), step)
+    return [limits.hypothesis(ids, total) for ids, total in zip(texts, totals, strict=True)]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
+from regard.decoding.finite import not_finite
 from regard.errors import InputError
 from regard.models import Encoder
 from regard.tasks.shared import check_lengths, encode
@@ -57,8 +59,7 @@ class Classifier:
         worded = [number for number, text in enumerate(texts) if text.strip()]
         for first in range(0, len(worded), self.batch):
             numbers = worded[first : first + self.batch]
-            found = self.read([rows[number] for number in numbers]).softmax(-1).tolist()
-            for number, probabilities in zip(numbers, found, strict=True):
+            for number, probabilities in zip(numbers, self.probabilities([rows[n] for n in numbers]), strict=True):
                 best = max(range(len(labels)), key=probabilities.__getitem__)
                 done[number] = Classification(labels[best], dict(zip(labels, probabilities, strict=True)))
         return done
@@ -82,15 +83,26 @@ class Classifier:
         places = [place for place, number in enumerate(ids) if number == mask]
         if not places:
             raise InputError("there is no mask to fill in", found=f"{text!r:.60}", do=f"put {self.mask} for a word")
-        best = self.read([ids])[0, places].softmax(-1).topk(top, -1)
+        logits = self.read([ids])[0, places]
+        best = logits.softmax(-1).topk(top, -1)
         filled: list[list[Filling]] = []
         for place, chances, words in zip(places, best.values.tolist(), best.indices.tolist(), strict=True):
+            if math.isnan(chances[0]):
+                raise not_finite(logits, self.model)
             whole = [[*ids[:place], word, *ids[place + 1 :]] for word in words]
             filled.append([
                 Filling(self.tokenizer.decode([word]).strip(), chance, self.tokenizer.decode(row))
                 for word, chance, row in zip(words, chances, whole, strict=True)
             ])  # fmt: skip
         return filled
+
+    def probabilities(self, rows: list[list[int]]) -> list[list[float]]:
+        """Of each class, for each of some texts."""
+        logits = self.read(rows)
+        probabilities: list[list[float]] = logits.softmax(-1).tolist()
+        if any(math.isnan(row[0]) for row in probabilities):  # one NaN makes the whole row so
+            raise not_finite(logits, self.model)
+        return probabilities
 
     @torch.no_grad()
     def read(self, rows: list[list[int]]) -> Tensor:
