@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from random import Random
 
 import torch
 from torch import Tensor
@@ -34,6 +35,10 @@ class Sampling:
         if self.top_p is not None and not 0 < self.top_p <= 1:
             raise InputError("top_p must be above 0 and at most 1", found=f"{self.top_p}", do="0.9 is usual")
 
+    def seed_of(self, number: int) -> int:
+        """The seed of one text of many: the first has `seed` itself, the others numbers that do not meet."""
+        return self.seed if number == 0 else Random(f"{self.seed} {number}").getrandbits(63)
+
     def distribution(self, logs_BV: Tensor) -> Tensor:
         """The probabilities drawn from."""
         # The largest becomes 0 first: however cold it is, that one stays finite and the rest may fall to -inf.
@@ -51,14 +56,24 @@ class Sampling:
 
 
 @torch.no_grad()
-def sample(stepper: Stepper, prompt_BN: Tensor, limits: Limits, how: Sampling) -> list[Hypothesis]:
-    """One drawn text for each row; the same seed draws the same."""
-    generator = torch.Generator(prompt_BN.device).manual_seed(how.seed)
+def sample(
+    stepper: Stepper, prompt_BN: Tensor, limits: Limits, how: Sampling, numbers: Sequence[int] | None = None
+) -> list[Hypothesis]:
+    """One drawn text for each row; the same seed draws the same.
+
+    Each row has a generator of its own, seeded by its number among all texts (its place in the batch if none are
+    given), so that its draws do not depend on what else is in the batch.
+    """
+    seeds = [how.seed_of(number) for number in (range(len(prompt_BN)) if numbers is None else numbers)]
+    generators = [torch.Generator(prompt_BN.device).manual_seed(seed) for seed in seeds]
 
     def draw(logs_BV: Tensor) -> Tensor:
-        # As torch.multinomial draws one, which would look for NaN first and so wait for the device at every step.
         probabilities = how.distribution(logs_BV)
-        return (probabilities / torch.empty_like(probabilities).exponential_(generator=generator)).argmax(-1)
+        noise = torch.empty_like(probabilities)
+        for row, generator in zip(noise, generators, strict=True):
+            row.exponential_(generator=generator)
+        # As torch.multinomial draws one, which would look for NaN first and so wait for the device at every step.
+        return (probabilities / noise).argmax(-1)
 
     return pick_in_turn(stepper, prompt_BN, limits, draw)
 

@@ -11,6 +11,7 @@ from regard.decoding import Hypothesis
 from regard.errors import InputError, KindError
 from regard.text.tokenizer import Codec
 
+ROWS = 1024  # of a batch, beams counted: with many for each text, fewer texts at a time
 LONGEST_TEXT = 100_000  # characters: some hundreds of pieces to translate, seconds to minutes of work
 
 
@@ -38,6 +39,11 @@ def check_lengths(texts: Sequence[str], most: int = LONGEST_TEXT, *, what: str =
                 found=f"{len(text):,} characters, where at most {most:,} are read: {text.strip()[:40]!r}...",
                 do="give it in several texts, such as a sentence or a paragraph a line",
             )
+
+
+def batch_size(texts: int, beams: int) -> int:
+    """How many texts go side by side: as many as asked, unless their beams would be too many rows."""
+    return max(min(texts, ROWS // beams), 1)
 
 
 def said(one: Hypothesis) -> list[int]:

@@ -13,10 +13,9 @@ from regard.interop.generation import Generation
 from regard.models import Recurrent, Transformer
 from regard.models.config import BlockConfig
 from regard.tasks.long_texts import LONG, TooLongError, split
-from regard.tasks.shared import check_lengths, encode, said
+from regard.tasks.shared import batch_size, check_lengths, encode, said
 from regard.text.tokenizer import Codec, padded
 
-AT_ONCE = 1024  # beams side by side: with many for each text, fewer texts at a time
 MOST = 4096  # ids of a translation that may be asked for: what is read at once has far fewer
 LONGEST = 256  # ids of a text, read or said, where nothing else is known
 
@@ -125,7 +124,7 @@ class Translator:
         done: dict[int, list[Translation]] = {}
         # Texts of like length side by side: little is spent on padding.
         waiting = sorted(range(len(rows)), key=lambda number: len(rows[number]))
-        batch = max(min(self.batch, AT_ONCE // how.width), 1)
+        batch = batch_size(self.batch, how.width)
         for first in range(0, len(waiting), batch):
             numbers = waiting[first : first + batch]
             for number, best in zip(numbers, self.decode([rows[n] for n in numbers], how, limits), strict=True):
