@@ -71,7 +71,7 @@ def beam(stepper: Stepper, prompt_BN: Tensor, limits: Limits, how: Beams) -> lis
         parents, ids = search.branch(limits.log_probabilities(logits, step), step)
         if step == limits.longest - 1 or search.done(step + 1):
             break
-        stepper.select(parents)
+        stepper.select(parents, source=False)  # parents are beams of the same text
         logits = stepper.advance(ids[:, None])
     if search.stuck():
         raise not_finite(logits, getattr(stepper, "model", None), step)

@@ -115,9 +115,9 @@ class Caches:
         if move is None:
             return
 
-        def select(index: Tensor) -> None:
+        def select(index: Tensor, **options: Any) -> None:
             entry.select(index)
-            move(index)
+            move(index, **options)
 
         self.stack.enter_context(replaced(cache, "select", select))
 
