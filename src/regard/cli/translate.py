@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from itertools import islice
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from regard.cli.lines import plain, read_lines
+from regard.cli.lines import answered, plain, read_batches
 
 if TYPE_CHECKING:
     from regard.tasks.translator import SearchOptions, Translation, Translator
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     Links = list[list[Link]] | None  # of each translation
     Said = tuple[list[Translation], Links]
 
-AHEAD = 8  # batches read before the first line comes out: enough to put texts of like length together
+AHEAD = 8  # batches translated together if as many lines are there: enough to put texts of like length together
 
 
 def translate(
@@ -37,14 +36,14 @@ def translate(
     json: bool = typer.Option(False, "--json", help="A JSON object for each line, with scores."),
     device: str = typer.Option("auto", help="auto, cpu, cuda or mps."),
 ) -> None:
-    """Translate standard input to standard output, one line for each line, in order.
+    """Translate standard input to standard output, one line for each line, in order, as soon as it is there.
 
     Empty lines stay empty. A line that is too long to be read at once is translated in pieces, sentence by sentence. A
     Hugging Face folder is decoded as its generation config says: the text is the one that transformers gives.
 
     With --alignments every translation is followed by a tab and links between words at white space, 0-2 for the first
     of the line and the third of the translation. Where in the model they are read is as alignment.json beside it says
-    (regard align --save), else chosen on the first lines.
+    (regard align --save), else chosen on the first lines, which are then waited for.
     """
     from regard.cli.loading import load_as
     from regard.tasks import Translator
@@ -54,7 +53,8 @@ def translate(
     how: SearchOptions = {"beams": beams, "alpha": alpha, "nbest": nbest, "max_length": max_length, "long": long}
     search = Aligning(task, how, model) if alignments else Plain(task, how)
     unfinished = 0
-    for source, best, links in translated(search, read_lines()):
+    batches = read_batches(AHEAD * batch, full=search.chooses)
+    for source, (best, links) in answered(batches, search):
         typer.echo((as_json(source, best, links) if json else as_line(best, links)).encode())
         unfinished += any(one.cut for one in best)
     if unfinished:
@@ -67,8 +67,12 @@ class Plain:
     def __init__(self, task: Translator, how: SearchOptions) -> None:
         self.task, self.how = task, how
 
-    def __call__(self, texts: list[str]) -> Iterable[Said]:
-        return ((best, None) for best in self.task.search(texts, **self.how))
+    def chooses(self) -> bool:
+        """Whether the next texts decide how all are answered: then they may not be those that happen to be there."""
+        return False
+
+    def __call__(self, texts: list[str]) -> Sequence[Said]:
+        return [(best, None) for best in self.task.search(texts, **self.how)]
 
 
 class Aligning(Plain):
@@ -81,7 +85,10 @@ class Aligning(Plain):
         super().__init__(task, how)
         self.choice = read_choice(locate(model), task.model)
 
-    def __call__(self, texts: list[str]) -> Iterable[Said]:
+    def chooses(self) -> bool:
+        return self.choice is None
+
+    def __call__(self, texts: list[str]) -> Sequence[Said]:
         from regard.lens.alignment.translated import search_aligned
 
         known = self.choice is not None
@@ -96,23 +103,6 @@ class Aligning(Plain):
 def words(text: str) -> list[str]:
     """As they stand on the line that is written."""
     return plain(text).split()
-
-
-def translated(search: Plain, lines: Iterator[str]) -> Iterator[tuple[str, list[Translation], Links]]:
-    """Each line with its translations; an error counts lines from the first of all, not of the batch."""
-    from regard.tasks.long_texts import TooLongError
-    from regard.tasks.shared import check_lengths
-
-    before = 0
-    while some := list(islice(lines, AHEAD * search.task.batch)):
-        check_lengths(some, what="line", first=before + 1)
-        try:
-            for source, (best, links) in zip(some, search(some), strict=True):
-                yield source, best, links
-        except TooLongError as error:
-            place = before + error.number
-            raise TooLongError(place, error.tokens, error.longest, error.text, what="line") from None
-        before += len(some)
 
 
 def cut_words(lines: int) -> str:
