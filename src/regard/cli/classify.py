@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from regard.cli.lines import answered, plain, read_batches
+from regard.cli.lines import answer_lines, plain, read_batches
 
 if TYPE_CHECKING:
     from regard.tasks import Classifier
@@ -33,27 +33,27 @@ def classify(
     from regard.tasks import Classifier
 
     task = load_as(Classifier, model, device)
-    ask = partial(filled, task, top) if task.head == "mask" else partial(classified, task)
-    answers = ask(texts) if texts else (answer for _, answer in answered(read_batches(task.batch), ask))
-    for found, line in answers:
-        typer.echo((notation.dumps(found, ensure_ascii=False) if json else plain(line)).encode())
+    ask = partial(fill_answers, task, top) if task.head == "mask" else partial(class_answers, task)
+    answers = ask(texts) if texts else (answer for _, answer in answer_lines(read_batches(task.batch), ask))
+    for record, line in answers:
+        typer.echo((notation.dumps(record, ensure_ascii=False) if json else plain(line)).encode())
 
 
-def classified(task: Classifier, texts: list[str]) -> list[Answer]:
+def class_answers(task: Classifier, texts: list[str]) -> list[Answer]:
     """What to say of each text."""
     answers: list[Answer] = []
     for text, one in zip(texts, task.classify(texts), strict=True):
-        found = {"text": text, "label": one.label, "probabilities": one.probabilities}
+        record = {"text": text, "label": one.label, "probabilities": one.probabilities}
         line = "" if one.label is None else f"{one.label} {one.probabilities[one.label]:.4f}  {text}"
-        answers.append((found, line))
+        answers.append((record, line))
     return answers
 
 
-def filled(task: Classifier, top: int, texts: list[str]) -> list[Answer]:
+def fill_answers(task: Classifier, top: int, texts: list[str]) -> list[Answer]:
     """The same for a model that fills in masks."""
     answers: list[Answer] = []
     for text, masks in zip(texts, task.fill(texts, top), strict=True):
-        found = {"text": text, "masks": [[one._asdict() for one in words] for words in masks]}
+        record = {"text": text, "masks": [[one._asdict() for one in words] for words in masks]}
         words = " | ".join(", ".join(f"{one.token} {one.probability:.4f}" for one in best) for best in masks)
-        answers.append((found, f"{words}  {text}" if masks else ""))
+        answers.append((record, f"{words}  {text}" if masks else ""))
     return answers

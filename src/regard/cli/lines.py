@@ -103,7 +103,7 @@ def next_batch(lines: Queue[str | BaseException], most: int, patience: float | N
     return batch
 
 
-def answered(
+def answer_lines(
     batches: Iterable[list[str]], ask: Callable[[list[str]], Sequence[Answer]]
 ) -> Iterator[tuple[str, Answer]]:
     """Each line with its answer, in order. An error counts lines from the first of all, not of the batch.
@@ -114,21 +114,21 @@ def answered(
     before = 0
     for batch in batches:
         try:
-            answers = asked(ask, batch, before)
+            answers = ask_lines(ask, batch, before)
         except InputError:
             if len(batch) == 1:
                 raise
             for number, line in enumerate(batch, before):
-                yield line, asked(ask, [line], number)[0]
+                yield line, ask_lines(ask, [line], number)[0]
         else:
             yield from zip(batch, answers, strict=True)
         before += len(batch)
 
 
-def asked(ask: Callable[[list[str]], Sequence[Answer]], lines: list[str], before: int) -> Sequence[Answer]:
+def ask_lines(ask: Callable[[list[str]], Sequence[Answer]], lines: list[str], before: int) -> Sequence[Answer]:
     """The answers to some lines, of which so many others came before."""
     from regard.tasks.long_texts import TooLongError
-    from regard.tasks.shared import check_lengths
+    from regard.tasks.text_ids import check_lengths
 
     check_lengths(lines, what="line", first=before + 1)
     try:

@@ -23,11 +23,11 @@ def not_finite(logits: Tensor, model: object, step: int | None = None) -> InputE
         )
     parameter = first_not_finite(model) if isinstance(model, nn.Module) else None
     if parameter is not None:
-        found, do = parameter, "load weights that are finite, such as those of an earlier checkpoint"
+        cause, do = parameter, "load weights that are finite, such as those of an earlier checkpoint"
     else:
-        found = "all weights are finite" if isinstance(model, nn.Module) else f"logits of shape {tuple(logits.shape)}"
+        cause = "all weights are finite" if isinstance(model, nn.Module) else f"logits of shape {tuple(logits.shape)}"
         do = "compute in float32, and in eval mode; then look for the layer whose output is not finite"
-    return InputError(f"the model's logits are not finite ({kind}){when}", found=found, do=do)
+    return InputError(f"the model's logits are not finite ({kind}){when}", found=cause, do=do)
 
 
 def kind_of(logits: Tensor) -> str | None:

@@ -44,14 +44,14 @@ class Sampling:
         # The largest becomes 0 first: however cold it is, that one stays finite and the rest may fall to -inf.
         scores = (logs_BV - logs_BV.amax(-1, keepdim=True)) / max(self.temperature, COLDEST)
         if self.top_k is not None and self.top_k < scores.shape[-1]:
-            least = scores.topk(self.top_k, -1).values[..., -1:]
-            scores = scores.masked_fill(scores < least, NEVER)
+            threshold = scores.topk(self.top_k, -1).values[..., -1:]
+            scores = scores.masked_fill(scores < threshold, NEVER)
         probabilities = scores.softmax(-1)
         if self.top_p is not None and self.top_p < 1:
-            ordered, order = probabilities.sort(-1, descending=True)
-            beyond = ordered.cumsum(-1) - ordered >= self.top_p  # all that comes after the share is reached
-            hidden = torch.zeros_like(beyond).scatter(-1, order, beyond)
-            probabilities = probabilities.masked_fill(hidden, 0.0)
+            descending, order = probabilities.sort(-1, descending=True)
+            beyond = descending.cumsum(-1) - descending >= self.top_p  # all that comes after the share is reached
+            outside = torch.zeros_like(beyond).scatter(-1, order, beyond)
+            probabilities = probabilities.masked_fill(outside, 0.0)
         return probabilities / probabilities.sum(-1, keepdim=True)
 
 
@@ -86,18 +86,18 @@ def pick_in_turn(
     rows = len(prompt_BN)
     ended = torch.zeros(rows, dtype=torch.bool, device=prompt_BN.device)
     scores = torch.zeros(rows, device=prompt_BN.device)
-    picked: list[Tensor] = []
+    output_ids: list[Tensor] = []
     filler = limits.end[0] if limits.end else 0
     for step in range(limits.longest):
         logs = limits.log_probabilities(logits, step)
         ids = pick(logs).masked_fill(ended, filler)
         scores += logs.gather(-1, ids[:, None])[:, 0].masked_fill(ended, 0.0)
-        picked.append(ids)
+        output_ids.append(ids)
         ended = ended | limits.ends(ids)
         if step == limits.longest - 1 or bool(ended.all() | ~(scores > NEVER).all()):
             break
         logits = stepper.advance(ids[:, None])
-    texts, totals = torch.stack(picked, 1).tolist(), scores.tolist()
+    texts, totals = torch.stack(output_ids, 1).tolist(), scores.tolist()
     if not all(total > NEVER for total in totals):  # nor NaN, which is not above anything
         raise not_finite(logits, getattr(stepper, "model", None), step)
     return [limits.hypothesis(ids, total) for ids, total in zip(texts, totals, strict=True)]

@@ -11,7 +11,7 @@ from regard.decoding import Beams, Limits, Sampling, beam, greedy, sample, stepp
 from regard.errors import InputError
 from regard.interop.generation import Generation
 from regard.models import Decoder
-from regard.tasks.shared import batch_size, check_lengths, encode, said
+from regard.tasks.text_ids import batch_size, check_lengths, encode, output_ids
 from regard.text.tokenizer import Codec
 
 MOST = 100_000  # tokens that may be asked for
@@ -74,13 +74,13 @@ class Generator:
         if self.generation is not None:
             self.generation.check(may_draw=True)  # whether to draw is asked here, not in the folder
         prompts = [self.prompt(text, ids) for text, ids in zip(texts, rows, strict=True)]
-        done: dict[int, Continuation] = {}
+        continuations: dict[int, Continuation] = {}
         for numbers in self.batches([len(prompt) for prompt in prompts], tokens, 1 if drawn else self.beams):
-            news = self.decode([prompts[number] for number in numbers], tokens, drawn, numbers)
-            for number, new in zip(numbers, news, strict=True):
+            outputs = self.decode([prompts[number] for number in numbers], tokens, drawn, numbers)
+            for number, new in zip(numbers, outputs, strict=True):
                 prompt = tuple(prompts[number])
-                done[number] = Continuation(self.tokenizer.decode([*prompt, *new]), prompt, tuple(new))
-        return [done[number] for number in range(len(texts))]
+                continuations[number] = Continuation(self.tokenizer.decode([*prompt, *new]), prompt, tuple(new))
+        return [continuations[number] for number in range(len(texts))]
 
     def batches(self, lengths: Sequence[int], tokens: int, beams: int) -> Iterator[list[int]]:
         """The numbers of the prompts that go side by side: of one length, and no more than memory is sure to hold."""
@@ -113,12 +113,12 @@ class Generator:
         ids = torch.tensor(prompts, device=next(self.model.parameters()).device)
         stepper, prompt = stepper_for(self.model, ids)
         if drawn is not None:
-            return [said(one) for one in sample(stepper, prompt, limits, drawn, numbers)]
+            return [output_ids(one) for one in sample(stepper, prompt, limits, drawn, numbers)]
         theirs = self.generation
         if theirs is None or theirs.beams == 1:
-            return [said(one) for one in greedy(stepper, prompt, limits)]
+            return [output_ids(one) for one in greedy(stepper, prompt, limits)]
         how = Beams(theirs.beams, theirs.alpha, penalty="power", stop=theirs.stop)  # type: ignore[arg-type]
-        return [said(best[0]) for best in beam(stepper, prompt, limits, how)]
+        return [output_ids(best[0]) for best in beam(stepper, prompt, limits, how)]
 
     def limits(self, tokens: int, prompt: int) -> Limits:
         if not 1 <= tokens <= MOST:

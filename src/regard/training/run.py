@@ -15,7 +15,7 @@ import torch
 from regard.errors import FileError, InputError
 from regard.models import build, save_model
 from regard.models.checkpoint import Model, check_room, own_tensors
-from regard.tasks.loading import device_of
+from regard.tasks.model_folder import device_of
 from regard.training.boards import Board
 from regard.training.building import config_for, go_on_from, started, started_tokenizer
 from regard.training.data import Preparation, Prepared

@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 from benchmarks import peers
 from regard.cli import app
-from regard.cli.lines import answered, next_batch, read_batches
+from regard.cli.lines import answer_lines, next_batch, read_batches
 from regard.errors import InputError
 from regard.tasks.long_texts import TooLongError
 
@@ -221,7 +221,7 @@ def shout(lines: list[str]) -> list[str]:
 
 @pytest.mark.parametrize("batches", [[["a", "b", "bad", "d"]], [["a"], ["b"], ["bad"]], [["a", "b"], ["bad", "d"]]])
 def test_all_before_a_line_that_is_refused_is_answered(batches: list[list[str]]) -> None:
-    answers = answered(batches, shout)
+    answers = answer_lines(batches, shout)
     assert [next(answers), next(answers)] == [("a", "A"), ("b", "B")]
     with pytest.raises(InputError, match="this line is bad"):
         next(answers)
@@ -230,7 +230,7 @@ def test_all_before_a_line_that_is_refused_is_answered(batches: list[list[str]])
 @pytest.mark.parametrize("batches", [[["a", "b", "long"]], [["a", "b"], ["long"]], [["a"], ["b", "long"]]])
 def test_errors_count_lines_from_the_first(batches: list[list[str]]) -> None:
     with pytest.raises(TooLongError, match="line 3 is longer"):
-        list(answered(batches, shout))
+        list(answer_lines(batches, shout))
     endless = [[line.replace("long", "x" * 200_000) for line in batch] for batch in batches]
     with pytest.raises(InputError, match="line 3 is too long to be read as one"):
-        list(answered(endless, shout))
+        list(answer_lines(endless, shout))

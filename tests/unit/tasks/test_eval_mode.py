@@ -6,7 +6,7 @@ import pytest
 from torch import nn
 
 from regard.models import Transformer, TransformerConfig
-from regard.tasks.shared import eval_mode
+from regard.tasks.eval_mode import eval_mode
 
 
 def small() -> Transformer:

@@ -17,7 +17,8 @@ from regard.lens.watch import watch
 from regard.lens.words import side_of
 from regard.models import seams
 from regard.tasks import Translator
-from regard.tasks.shared import encode, eval_mode
+from regard.tasks.eval_mode import eval_mode
+from regard.tasks.text_ids import encode
 from regard.text.tokenizer import padded
 
 Told = Callable[[int, int], None]

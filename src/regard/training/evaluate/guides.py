@@ -12,7 +12,8 @@ from torch import Tensor
 
 from regard.errors import InputError
 from regard.tasks import Translator
-from regard.tasks.shared import encode, eval_mode
+from regard.tasks.eval_mode import eval_mode
+from regard.tasks.text_ids import encode
 from regard.text.grammar import Sentence
 from regard.text.tokenizer import padded
 

@@ -14,7 +14,8 @@ import torch
 
 from regard.errors import InputError
 from regard.tasks import Generator
-from regard.tasks.shared import encode, eval_mode
+from regard.tasks.eval_mode import eval_mode
+from regard.tasks.text_ids import encode
 from regard.text.scores import Score
 from regard.training.evaluate.data import EvaluationData
 from regard.training.evaluate.result import Evaluation

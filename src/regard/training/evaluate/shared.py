@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from regard.models import EncoderConfig
 from regard.tasks import Classifier, Translator
-from regard.tasks.shared import eval_mode
+from regard.tasks.eval_mode import eval_mode
 
 T = TypeVar("T")
 Told = Callable[[int, int], None]

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-
-from torch import nn
+from collections.abc import Sequence
 
 from regard.decoding import Hypothesis
 from regard.errors import InputError, KindError
@@ -46,18 +43,6 @@ def batch_size(texts: int, beams: int) -> int:
     return max(min(texts, ROWS // beams), 1)
 
 
-def said(one: Hypothesis) -> list[int]:
-    """All that was said, its end too: the tokenizer leaves it out, unless it is an ordinary word as well."""
-    return [*one.ids] if one.end is None else [*one.ids, one.end]
-
-
-@contextmanager
-def eval_mode(model: nn.Module) -> Iterator[None]:
-    """Without dropout; afterwards every module is in the mode it was in, so that what was frozen stays frozen."""
-    modes = [(module, module.training) for module in model.modules()]
-    model.eval()
-    try:
-        yield
-    finally:
-        for module, training in modes:
-            module.training = training
+def output_ids(text: Hypothesis) -> list[int]:
+    """All ids of a text, its end too: the tokenizer leaves it out, unless it is an ordinary word as well."""
+    return [*text.ids] if text.end is None else [*text.ids, text.end]
