@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from regard.lens.effect import Effect
-    from regard.tasks.loading import Task
+    from regard.tasks.model_folder import Task
     from regard.training.evaluate import EvaluationData
     from regard.training.evaluate.pronoun_heads import Ablation, Line
 

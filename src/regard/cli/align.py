@@ -209,11 +209,11 @@ def written(link_lists: Iterator[list[Link]], texts: Bitext, json: bool) -> list
 def as_json(texts: Bitext, number: int, links: list[Link]) -> str:
     import json
 
-    from regard.cli.translate import escaped
+    from regard.cli.translate import escape_line_ends
 
     source, target = texts.sources[number], texts.targets[number]
     whole = {"source": list(texts.words(source)), "target": list(texts.words(target)), "alignment": links}
-    return escaped(json.dumps(whole, ensure_ascii=False))
+    return escape_line_ends(json.dumps(whole, ensure_ascii=False))
 
 
 def keep(model: str, task: Translator, choice: ReadingChoice) -> None:

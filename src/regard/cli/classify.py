@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from regard.cli.lines import plain, read_lines
+from regard.cli.lines import answer_lines, plain, read_batches
 
 if TYPE_CHECKING:
     from regard.tasks import Classifier
+
+    Answer = tuple[dict[str, Any], str]  # as JSON and as a line
 
 
 def classify(
@@ -31,22 +33,27 @@ def classify(
     from regard.tasks import Classifier
 
     task = load_as(Classifier, model, device)
-    given = list(read_lines()) if texts is None or not texts else texts
-    answers = filled(task, given, top) if task.head == "mask" else classified(task, given)
-    for found, line in answers:
-        typer.echo((notation.dumps(found, ensure_ascii=False) if json else plain(line)).encode())
+    ask = partial(fill_answers, task, top) if task.head == "mask" else partial(class_answers, task)
+    answers = ask(texts) if texts else (answer for _, answer in answer_lines(read_batches(task.batch), ask))
+    for record, line in answers:
+        typer.echo((notation.dumps(record, ensure_ascii=False) if json else plain(line)).encode())
 
 
-def classified(task: Classifier, texts: list[str]) -> Iterator[tuple[dict[str, Any], str]]:
-    """What to say of each text, as JSON and as a line."""
+def class_answers(task: Classifier, texts: list[str]) -> list[Answer]:
+    """What to say of each text."""
+    answers: list[Answer] = []
     for text, one in zip(texts, task.classify(texts), strict=True):
-        found = {"text": text, "label": one.label, "probabilities": one.probabilities}
-        yield found, "" if one.label is None else f"{one.label} {one.probabilities[one.label]:.4f}  {text}"
+        record = {"text": text, "label": one.label, "probabilities": one.probabilities}
+        line = "" if one.label is None else f"{one.label} {one.probabilities[one.label]:.4f}  {text}"
+        answers.append((record, line))
+    return answers
 
 
-def filled(task: Classifier, texts: list[str], top: int) -> Iterator[tuple[dict[str, Any], str]]:
+def fill_answers(task: Classifier, top: int, texts: list[str]) -> list[Answer]:
     """The same for a model that fills in masks."""
+    answers: list[Answer] = []
     for text, masks in zip(texts, task.fill(texts, top), strict=True):
-        found = {"text": text, "masks": [[one._asdict() for one in words] for words in masks]}
+        record = {"text": text, "masks": [[one._asdict() for one in words] for words in masks]}
         words = " | ".join(", ".join(f"{one.token} {one.probability:.4f}" for one in best) for best in masks)
-        yield found, f"{words}  {text}" if masks else ""
+        answers.append((record, f"{words}  {text}" if masks else ""))
+    return answers

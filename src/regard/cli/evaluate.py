@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from regard.tasks import Translator
-    from regard.tasks.loading import Task
+    from regard.tasks.model_folder import Task
     from regard.text.scores import Comparison
     from regard.training.evaluate import Evaluation
 

@@ -12,7 +12,7 @@ import typer
 from regard.cli.verb import write
 
 if TYPE_CHECKING:
-    from regard.tasks.exporting import Exported
+    from regard.tasks.verified_export import ExportReport
 
 VERBS = {"AutoModelForSeq2SeqLM": "translate", "AutoModelForCausalLM": "generate", "AutoModel": "look"}
 
@@ -31,27 +31,27 @@ def export(
     import json as notation
     from dataclasses import asdict
 
-    from regard.tasks.exporting import export as export_model
+    from regard.tasks.verified_export import export as export_model
 
-    exported = export_model(model, out, to)
+    report = export_model(model, out, to)
     if json:
-        write(notation.dumps({**asdict(exported), "folder": str(exported.folder)}, ensure_ascii=False, indent=2), "-")
+        write(notation.dumps({**asdict(report), "folder": str(report.folder)}, ensure_ascii=False, indent=2), "-")
     else:
-        write("\n".join(words(exported)), "-")
+        write("\n".join(words(report)), "-")
 
 
-def words(exported: Exported) -> Iterator[str]:
+def words(report: ExportReport) -> Iterator[str]:
     """What was written, that it is the same, and how to load it."""
-    folder = str(exported.folder)
-    yield f"{folder} is ready: {', '.join(exported.files)}"
-    for one in exported.compared:
+    folder = str(report.folder)
+    yield f"{folder} is ready: {', '.join(report.files)}"
+    for one in report.compared:
         yield f"  read by {one.reader}: the same ids and texts, logits within {one.difference:.0e} of the largest"
-    if len(exported.compared) == 1:
+    if len(report.compared) == 1:
         yield "  not read by transformers, which is not installed: pip install regard[hf]"
-    if exported.loads == "AutoModelForSeq2SeqLM":
+    if report.loads == "AutoModelForSeq2SeqLM":
         yield "  with num_beams=1 it says the same; beams are ranked there by another penalty for length, so may differ"
     yield "load it in Python:"
-    yield f"  from transformers import {exported.loads}, AutoTokenizer"
+    yield f"  from transformers import {report.loads}, AutoTokenizer"
     yield f"  tokenizer = AutoTokenizer.from_pretrained({folder!r})"
-    yield f"  model = {exported.loads}.from_pretrained({folder!r})"
-    yield f"or: regard {VERBS.get(exported.loads, 'classify')} {shlex.quote(folder)}"
+    yield f"  model = {report.loads}.from_pretrained({folder!r})"
+    yield f"or: regard {VERBS.get(report.loads, 'classify')} {shlex.quote(folder)}"

@@ -9,7 +9,7 @@ import typer
 from regard.errors import InputError
 from regard.interop.folders import where
 from regard.tasks import Classifier, Generator, Translator, load
-from regard.tasks.loading import Task
+from regard.tasks.model_folder import Task
 
 T = TypeVar("T", Translator, Generator, Classifier)
 VERBS = {Translator: "translate", Generator: "generate", Classifier: "classify"}

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from itertools import islice
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from regard.cli.lines import plain, read_lines
+from regard.cli.lines import answer_lines, plain, read_batches
 
 if TYPE_CHECKING:
     from regard.tasks.translator import SearchOptions, Translation, Translator
     from regard.text.scores.alignment_error import Link
 
     Links = list[list[Link]] | None  # of each translation
-    Said = tuple[list[Translation], Links]
+    BestAndLinks = tuple[list[Translation], Links]
 
-AHEAD = 8  # batches read before the first line comes out: enough to put texts of like length together
+AHEAD = 8  # batches translated together if as many lines are there: enough to put texts of like length together
 
 
 def translate(
@@ -37,14 +36,14 @@ def translate(
     json: bool = typer.Option(False, "--json", help="A JSON object for each line, with scores."),
     device: str = typer.Option("auto", help="auto, cpu, cuda or mps."),
 ) -> None:
-    """Translate standard input to standard output, one line for each line, in order.
+    """Translate standard input to standard output, one line for each line, in order, as soon as it is there.
 
     Empty lines stay empty. A line that is too long to be read at once is translated in pieces, sentence by sentence. A
     Hugging Face folder is decoded as its generation config says: the text is the one that transformers gives.
 
     With --alignments every translation is followed by a tab and links between words at white space, 0-2 for the first
     of the line and the third of the translation. Where in the model they are read is as alignment.json beside it says
-    (regard align --save), else chosen on the first lines.
+    (regard align --save), else chosen on the first lines, which are then waited for.
     """
     from regard.cli.loading import load_as
     from regard.tasks import Translator
@@ -52,26 +51,31 @@ def translate(
     task = load_as(Translator, model, device)
     task.batch = batch
     how: SearchOptions = {"beams": beams, "alpha": alpha, "nbest": nbest, "max_length": max_length, "long": long}
-    search = Aligning(task, how, model) if alignments else Plain(task, how)
-    unfinished = 0
-    for source, best, links in translated(search, read_lines()):
+    search = AligningSearch(task, how, model) if alignments else PlainSearch(task, how)
+    cut_lines = 0
+    batches = read_batches(AHEAD * batch, full=search.chooses)
+    for source, (best, links) in answer_lines(batches, search):
         typer.echo((as_json(source, best, links) if json else as_line(best, links)).encode())
-        unfinished += any(one.cut for one in best)
-    if unfinished:
-        typer.echo(cut_words(unfinished), err=True)
+        cut_lines += any(one.cut for one in best)
+    if cut_lines:
+        typer.echo(cut_words(cut_lines), err=True)
 
 
-class Plain:
+class PlainSearch:
     """Translations alone."""
 
     def __init__(self, task: Translator, how: SearchOptions) -> None:
         self.task, self.how = task, how
 
-    def __call__(self, texts: list[str]) -> Iterable[Said]:
-        return ((best, None) for best in self.task.search(texts, **self.how))
+    def chooses(self) -> bool:
+        """Whether the next texts decide how all are answered: then they may not be those that happen to be there."""
+        return False
+
+    def __call__(self, texts: list[str]) -> Sequence[BestAndLinks]:
+        return [(best, None) for best in self.task.search(texts, **self.how)]
 
 
-class Aligning(Plain):
+class AligningSearch(PlainSearch):
     """Translations with the links of their words; where they are read is chosen once, and told."""
 
     def __init__(self, task: Translator, how: SearchOptions, model: str) -> None:
@@ -81,38 +85,24 @@ class Aligning(Plain):
         super().__init__(task, how)
         self.choice = read_choice(locate(model), task.model)
 
-    def __call__(self, texts: list[str]) -> Iterable[Said]:
+    def chooses(self) -> bool:
+        return self.choice is None
+
+    def __call__(self, texts: list[str]) -> Sequence[BestAndLinks]:
         from regard.lens.alignment.translation import search_aligned
 
         known = self.choice is not None
-        self.choice, found = search_aligned(self.task, texts, self.choice, words, **self.how)
+        self.choice, aligned = search_aligned(self.task, texts, self.choice, words, **self.how)
         if self.choice is not None and not known:
             advice = "regard align MODEL PAIRS --save would choose on more"
             typer.echo(f"regard: alignments are read at {self.choice.reading} ({self.choice.how})", err=True)
             typer.echo(f"  do: {advice}", err=True)
-        return found
+        return aligned
 
 
 def words(text: str) -> list[str]:
     """As they stand on the line that is written."""
     return plain(text).split()
-
-
-def translated(search: Plain, lines: Iterator[str]) -> Iterator[tuple[str, list[Translation], Links]]:
-    """Each line with its translations; an error counts lines from the first of all, not of the batch."""
-    from regard.tasks.long_texts import TooLongError
-    from regard.tasks.shared import check_lengths
-
-    before = 0
-    while some := list(islice(lines, AHEAD * search.task.batch)):
-        check_lengths(some, what="line", first=before + 1)
-        try:
-            for source, (best, links) in zip(some, search(some), strict=True):
-                yield source, best, links
-        except TooLongError as error:
-            place = before + error.number
-            raise TooLongError(place, error.tokens, error.longest, error.text, what="line") from None
-        before += len(some)
 
 
 def cut_words(lines: int) -> str:
@@ -130,22 +120,22 @@ def as_line(best: list[Translation], links: Links = None) -> str:
     if not any(one.text for one in best):
         return ""
     cells = [[plain(one.text)] for one in best]
-    for cell, mine in zip(cells, links or (), strict=False):
-        cell.append(pharaoh(mine))
+    for cell, own_links in zip(cells, links or (), strict=False):
+        cell.append(pharaoh(own_links))
     return "\t".join(part for cell in cells for part in cell)
 
 
 def as_json(source: str, best: list[Translation], links: Links = None) -> str:
     import json
 
-    found: list[dict[str, Any]] = [{"text": one.text, "score": one.score, "cut": one.cut} for one in best]
-    for one, mine in zip(found, links or (), strict=False):
-        one["alignment"] = mine
+    nbest: list[dict[str, Any]] = [{"text": one.text, "score": one.score, "cut": one.cut} for one in best]
+    for one, own_links in zip(nbest, links or (), strict=False):
+        one["alignment"] = own_links
     whole = {"source": source, "translation": best[0].text, "cut": best[0].cut}
     whole |= {"alignment": links[0]} if links else {}
-    return escaped(json.dumps(whole | {"nbest": found}, ensure_ascii=False))
+    return escape_line_ends(json.dumps(whole | {"nbest": nbest}, ensure_ascii=False))
 
 
-def escaped(notation: str) -> str:
+def escape_line_ends(notation: str) -> str:
     """What some readers take for the end of a line is written as its number."""
-    return re.sub("[\x7f-\x9f\u2028\u2029]", lambda found: f"\\u{ord(found[0]):04x}", notation)
+    return re.sub("[\x7f-\x9f\u2028\u2029]", lambda match: f"\\u{ord(match[0]):04x}", notation)

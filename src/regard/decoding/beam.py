@@ -8,14 +8,14 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from regard.decoding.finite import NEVER, not_finite
 from regard.decoding.limits import Hypothesis, Limits
 from regard.decoding.stepper import Stepper
 from regard.errors import InputError, UnknownNameError
 
-NEVER = float("-inf")
 PENALTIES = ("paper", "power")
-LARGEST = 5.0  # alpha: beyond, length alone would decide, and its power leaves what float32 can hold
-WIDEST = 500  # beams, each of which is a text to follow
+MAX_ALPHA = 5.0  # beyond, length alone would decide, and its power leaves what float32 can hold
+MAX_WIDTH = 500  # beams, each of which is a text to follow
 STOPS = ("proven", "likely", "full")
 
 
@@ -35,13 +35,15 @@ class Beams:
 
     def __post_init__(self) -> None:
         """Refuse what is no beam search."""
-        if not abs(self.alpha) <= LARGEST:  # also of what is not a number
+        if not abs(self.alpha) <= MAX_ALPHA:  # also of what is not a number
             raise InputError(
-                f"alpha must lie between -{LARGEST:g} and {LARGEST:g}", found=f"{self.alpha:g}", do="0.6 is the paper's"
+                f"alpha must lie between -{MAX_ALPHA:g} and {MAX_ALPHA:g}",
+                found=f"{self.alpha:g}",
+                do="0.6 is the paper's",
             )
-        if not isinstance(self.width, int) or not 1 <= self.width <= WIDEST:
+        if not isinstance(self.width, int) or not 1 <= self.width <= MAX_WIDTH:
             raise InputError(
-                f"a beam search needs at least one beam, and at most {WIDEST}",
+                f"a beam search needs at least one beam, and at most {MAX_WIDTH}",
                 found=f"{self.width:,}" if isinstance(self.width, int) else f"{self.width!r}",
                 do="4 is usual; more than 10 seldom help",
             )
@@ -65,19 +67,21 @@ def beam(stepper: Stepper, prompt_BN: Tensor, limits: Limits, how: Beams) -> lis
     rows, width = len(prompt_BN), how.width
     logits = stepper.advance(prompt_BN)
     stepper.select(torch.arange(rows, device=prompt_BN.device).repeat_interleave(width))
-    search = Search.start(rows, how, limits, prompt_BN.device)
+    state = BeamState.start(rows, how, limits, prompt_BN.device)
     logits = logits.repeat_interleave(width, 0)
     for step in range(limits.longest):
-        parents, ids = search.branch(limits.log_probabilities(logits, step), step)
-        if step == limits.longest - 1 or search.done(step + 1):
+        parents, ids = state.branch(limits.log_probabilities(logits, step), step)
+        if step == limits.longest - 1 or state.done(step + 1):
             break
-        stepper.select(parents)
+        stepper.select(parents, source=False)  # parents are beams of the same text
         logits = stepper.advance(ids[:, None])
-    return search.results()
+    if state.stuck():
+        raise not_finite(logits, getattr(stepper, "model", None), step)
+    return state.results()
 
 
 @dataclass
-class Search:
+class BeamState:
     """The open and the ended texts of every row. B rows, W beams."""
 
     how: Beams
@@ -85,17 +89,17 @@ class Search:
     running_BW: Tensor  # sums of log probabilities of the open texts, best first
     open_BWT: Tensor
     ended_scores_BW: Tensor  # divided by length, best first
-    ended: list[list[tuple[int, ...]]]
+    ended_texts: list[list[tuple[int, ...]]]
     closed_B: Tensor  # rows in which nothing can improve any more
 
     @classmethod
-    def start(cls, rows: int, how: Beams, limits: Limits, device: torch.device) -> Search:
+    def start(cls, rows: int, how: Beams, limits: Limits, device: torch.device) -> BeamState:
         running = torch.full((rows, how.width), NEVER, device=device)
         running[:, 0] = 0.0  # all beams are the same prompt: only one of them may branch at first
         open_BWT = torch.zeros(rows, how.width, 0, dtype=torch.long, device=device)
-        nothing = torch.full((rows, how.width), NEVER, device=device)
+        no_scores = torch.full((rows, how.width), NEVER, device=device)
         closed = torch.zeros(rows, dtype=torch.bool, device=device)
-        return cls(how, limits, running, open_BWT, nothing, [[()] * how.width for _ in range(rows)], closed)
+        return cls(how, limits, running, open_BWT, no_scores, [[()] * how.width for _ in range(rows)], closed)
 
     def branch(self, logs: Tensor, step: int) -> tuple[Tensor, Tensor]:
         """Every open text with every next id; keep the best. Gives the rows to go on from, and their new ids."""
@@ -113,34 +117,45 @@ class Search:
         self.running_BW = best.values
         self.open_BWT = texts.gather(1, best.indices[..., None].expand(-1, -1, step + 1))
         first = torch.arange(rows, device=logs.device)[:, None] * width
-        kept = parents.gather(1, best.indices) + first
-        return kept.flatten(), self.open_BWT[..., -1].flatten()
+        parent_rows = parents.gather(1, best.indices) + first
+        return parent_rows.flatten(), self.open_BWT[..., -1].flatten()
 
     def close(self, scores: Tensor, texts: Tensor, ending: Tensor, length: int) -> None:
         """Texts that end among the first `width` join the ended ones, of which the best are kept."""
         width = self.how.width
-        fair = torch.arange(scores.shape[1], device=scores.device) < width
-        fresh = (scores / self.how.divisor(length)).masked_fill(~(ending & fair) | self.closed_B[:, None], NEVER)
-        both = torch.cat([self.ended_scores_BW, fresh], -1)
+        within_width = torch.arange(scores.shape[1], device=scores.device) < width
+        new_scores = (scores / self.how.divisor(length)).masked_fill(
+            ~(ending & within_width) | self.closed_B[:, None], NEVER
+        )
+        both = torch.cat([self.ended_scores_BW, new_scores], -1)
         best = both.topk(width, -1)
         self.ended_scores_BW = best.values
         for row, picks in enumerate(best.indices.tolist()):
             if any(pick >= width for pick in picks):
-                pool = [*self.ended[row], *map(tuple, texts[row].tolist())]
-                self.ended[row] = [pool[pick] for pick in picks]
+                pool = [*self.ended_texts[row], *map(tuple, texts[row].tolist())]
+                self.ended_texts[row] = [pool[pick] for pick in picks]
 
     def done(self, length: int) -> bool:
-        """Can no row still find a better text?"""
+        """Can no row still find a better text, or one none at all?"""
         full = (self.ended_scores_BW > NEVER).all(-1)
         if self.how.stop == "full":
             self.closed_B = self.closed_B | full
         else:
-            hope = self.how.best_still(self.running_BW[:, 0], length, self.limits.longest)
-            self.closed_B = self.closed_B | (full & (hope <= self.ended_scores_BW[:, -1]))
-        return bool((self.closed_B | (self.running_BW[:, 0] == NEVER)).all())
+            best_possible = self.how.best_still(self.running_BW[:, 0], length, self.limits.longest)
+            self.closed_B = self.closed_B | (full & (best_possible <= self.ended_scores_BW[:, -1]))
+        over_B = self.closed_B | (self.running_BW[:, 0] == NEVER)
+        return bool(over_B.all() | self.stuck_B(over_B).any())  # the one number a step that is waited for
+
+    def stuck_B(self, over_B: Tensor) -> Tensor:
+        """Rows whose open texts have no score (NaN comes first among the best), or that are over without a text."""
+        return (self.running_BW[:, 0].isnan() & ~self.closed_B) | (over_B & ~(self.ended_scores_BW[:, 0] > NEVER))
+
+    def stuck(self) -> bool:
+        """At the end, when every row is over: has one no text?"""
+        return bool(self.stuck_B(torch.ones_like(self.closed_B)).any())
 
     def results(self) -> list[list[Hypothesis]]:
         return [
             [self.limits.hypothesis(text, score) for text, score in zip(texts, scores, strict=True) if score > NEVER]
-            for texts, scores in zip(self.ended, self.ended_scores_BW.tolist(), strict=True)
+            for texts, scores in zip(self.ended_texts, self.ended_scores_BW.tolist(), strict=True)
         ]

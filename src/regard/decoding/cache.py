@@ -34,9 +34,13 @@ class KeyValueCache:
             self.fixed[site] = make()
         return self.fixed[site]
 
-    def select(self, index: Tensor) -> None:
-        """Keep other rows of the batch, in the order of `index`: beams that die out and beams that branch."""
-        for store in (self.growing, self.fixed):
+    def select(self, index: Tensor, *, source: bool = True) -> None:
+        """Go on with other rows of the batch, in the order of `index`: beams that die out and beams that branch.
+
+        Beams of one text all look at the same source: while they only change places among themselves, its keys and
+        values may stay where they are (`source=False`).
+        """
+        for store in (self.growing, self.fixed) if source else (self.growing,):
             for site, (key, value) in store.items():
                 store[site] = key.index_select(0, index), value.index_select(0, index)
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from regard.decoding.finite import NEVER
 from regard.errors import InputError
 
 
@@ -28,7 +29,7 @@ class Limits:
     end: tuple[int, ...] = ()
     shortest: int = 0
     banned: tuple[int, ...] = ()
-    closing: int | None = None  # the id forced at the last place, as some models were trained to
+    closing: int | None = None  # the id forced at the last position, as some models were trained to
     renormalised: bool = False  # what is banned gives its probability to the rest
 
     def __post_init__(self) -> None:
@@ -45,13 +46,13 @@ class Limits:
         """What may come as the new id number `step` (from 0), with the forbidden at -inf."""
         logs = logits_BV.float().log_softmax(-1)
         if step == self.longest - 1 and self.closing is not None:
-            forced = torch.full_like(logs, float("-inf"))
-            forced[:, self.closing] = 0.0
-            return forced
-        hidden = [*self.banned, *(self.end if step < self.shortest - 1 else ())]
-        if hidden:
-            logs = logs.index_fill(-1, torch.tensor(hidden, device=logs.device), float("-inf"))
-        return logs.log_softmax(-1) if self.renormalised and hidden else logs
+            forced_logs = torch.full_like(logs, NEVER)
+            forced_logs[:, self.closing] = 0.0
+            return forced_logs
+        forbidden_ids = [*self.banned, *(self.end if step < self.shortest - 1 else ())]
+        if forbidden_ids:
+            logs = logs.index_fill(-1, torch.tensor(forbidden_ids, device=logs.device), NEVER)
+        return logs.log_softmax(-1) if self.renormalised and forbidden_ids else logs
 
     def ends(self, ids: Tensor) -> Tensor:
         """Which of these ids end a text."""
@@ -61,5 +62,5 @@ class Limits:
 
     def hypothesis(self, ids: Sequence[int], score: float) -> Hypothesis:
         """What was said, up to the first end."""
-        place = next((place for place, token in enumerate(ids) if token in self.end), None)
-        return Hypothesis(tuple(ids[:place]), score, None if place is None else ids[place])
+        position = next((position for position, token in enumerate(ids) if token in self.end), None)
+        return Hypothesis(tuple(ids[:position]), score, None if position is None else ids[position])

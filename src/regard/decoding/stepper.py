@@ -17,8 +17,12 @@ class Stepper(Protocol):
     def advance(self, ids_BT: Tensor) -> Tensor:
         """Read some more ids of every row; logits (B, vocabulary) for what follows the last."""
 
-    def select(self, index: Tensor) -> None:
-        """Go on with these rows of the batch, in this order."""
+    def select(self, index: Tensor, *, source: bool = True) -> None:
+        """Go on with these rows of the batch, in this order.
+
+        `source=False` promises that each row comes from one of the same text, as beams do once they have branched:
+        what was read of the source is the same in all of these, and need not move.
+        """
 
 
 class TransformerStepper:
@@ -35,10 +39,12 @@ class TransformerStepper:
         self.cache.length += ids_BT.shape[1]
         return logits[:, -1]
 
-    def select(self, index: Tensor) -> None:
-        self.memory = self.memory.index_select(0, index)
-        self.mask = None if self.mask is None else self.mask.index_select(0, index)
-        self.cache.select(index)
+    def select(self, index: Tensor, *, source: bool = True) -> None:
+        if source:
+            self.memory = self.memory.index_select(0, index)
+        if source and self.mask is not None:
+            self.mask = self.mask.index_select(0, index)
+        self.cache.select(index, source=source)
 
 
 class DecoderStepper:
@@ -55,8 +61,9 @@ class DecoderStepper:
         last: Tensor = logits[:, -1]
         return last
 
-    def select(self, index: Tensor) -> None:
-        self.mask = None if self.mask is None else self.mask.index_select(0, index)
+    def select(self, index: Tensor, *, source: bool = True) -> None:
+        if source and self.mask is not None:
+            self.mask = self.mask.index_select(0, index)
         self.cache.select(index)
 
 
@@ -70,7 +77,7 @@ class RecurrentStepper:
         logits, self.state = self.model.advance(ids_BT, self.state)
         return logits[:, -1]
 
-    def select(self, index: Tensor) -> None:
+    def select(self, index: Tensor, *, source: bool = True) -> None:
         self.state = self.state.select(index)
 
 

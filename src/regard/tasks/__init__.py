@@ -2,7 +2,7 @@
 
 from regard.tasks.classifier import Classifier
 from regard.tasks.generator import Generator
-from regard.tasks.loading import load
+from regard.tasks.model_folder import load
 from regard.tasks.translator import Translator
 
 __all__ = ["Classifier", "Generator", "Translator", "load"]

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
+from regard.decoding.finite import not_finite
 from regard.errors import InputError
 from regard.models import Encoder
-from regard.tasks.shared import check_lengths, encode
+from regard.tasks.text_ids import check_lengths, encode
 from regard.text.tokenizer import Codec, padded
 
 NO_HEAD = "it gives vectors only: use one that was trained to classify or to fill in masks"
@@ -53,15 +55,14 @@ class Classifier:
         check_lengths(texts)
         rows = encode(self.tokenizer, texts, self.model.config.vocabulary)
         labels = self.model.config.labels
-        done = [NOTHING] * len(rows)
-        worded = [number for number, text in enumerate(texts) if text.strip()]
-        for first in range(0, len(worded), self.batch):
-            numbers = worded[first : first + self.batch]
-            found = self.read([rows[number] for number in numbers]).softmax(-1).tolist()
-            for number, probabilities in zip(numbers, found, strict=True):
+        classifications = [NOTHING] * len(rows)
+        nonempty = [number for number, text in enumerate(texts) if text.strip()]
+        for first in range(0, len(nonempty), self.batch):
+            numbers = nonempty[first : first + self.batch]
+            for number, probabilities in zip(numbers, self.probabilities([rows[n] for n in numbers]), strict=True):
                 best = max(range(len(labels)), key=probabilities.__getitem__)
-                done[number] = Classification(labels[best], dict(zip(labels, probabilities, strict=True)))
-        return done
+                classifications[number] = Classification(labels[best], dict(zip(labels, probabilities, strict=True)))
+        return classifications
 
     def fill(self, texts: Sequence[str], top: int = 5) -> list[list[list[Filling]]]:
         """For each text, for each mask in it, the `top` likeliest words; nothing for a text without words."""
@@ -79,18 +80,31 @@ class Classifier:
         return [self.fill_one(text, ids, mask, top) if text.strip() else [] for text, ids in pairs]
 
     def fill_one(self, text: str, ids: list[int], mask: int, top: int) -> list[list[Filling]]:
-        places = [place for place, number in enumerate(ids) if number == mask]
-        if not places:
+        positions = [position for position, number in enumerate(ids) if number == mask]
+        if not positions:
             raise InputError("there is no mask to fill in", found=f"{text!r:.60}", do=f"put {self.mask} for a word")
-        best = self.read([ids])[0, places].softmax(-1).topk(top, -1)
-        filled: list[list[Filling]] = []
-        for place, chances, words in zip(places, best.values.tolist(), best.indices.tolist(), strict=True):
-            whole = [[*ids[:place], word, *ids[place + 1 :]] for word in words]
-            filled.append([
-                Filling(self.tokenizer.decode([word]).strip(), chance, self.tokenizer.decode(row))
-                for word, chance, row in zip(words, chances, whole, strict=True)
+        logits = self.read([ids])[0, positions]
+        best = logits.softmax(-1).topk(top, -1)
+        fillings: list[list[Filling]] = []
+        for position, top_probabilities, words in zip(
+            positions, best.values.tolist(), best.indices.tolist(), strict=True
+        ):
+            if math.isnan(top_probabilities[0]):
+                raise not_finite(logits, self.model)
+            completed_rows = [[*ids[:position], word, *ids[position + 1 :]] for word in words]
+            fillings.append([
+                Filling(self.tokenizer.decode([word]).strip(), probability, self.tokenizer.decode(row))
+                for word, probability, row in zip(words, top_probabilities, completed_rows, strict=True)
             ])  # fmt: skip
-        return filled
+        return fillings
+
+    def probabilities(self, rows: list[list[int]]) -> list[list[float]]:
+        """Of each class, for each of some texts."""
+        logits = self.read(rows)
+        probabilities: list[list[float]] = logits.softmax(-1).tolist()
+        if any(math.isnan(row[0]) for row in probabilities):  # one NaN makes the whole row so
+            raise not_finite(logits, self.model)
+        return probabilities
 
     @torch.no_grad()
     def read(self, rows: list[list[int]]) -> Tensor:
@@ -102,5 +116,5 @@ class Classifier:
 
     def need(self, head: str, what: str) -> None:
         if self.head != head:
-            able = {"mask": "it fills in masks: put one for a word", "class": "it names classes", "none": NO_HEAD}
-            raise InputError(f"this model has no head for {what}", found=f"head={self.head!r}", do=able[self.head])
+            advice = {"mask": "it fills in masks: put one for a word", "class": "it names classes", "none": NO_HEAD}
+            raise InputError(f"this model has no head for {what}", found=f"head={self.head!r}", do=advice[self.head])

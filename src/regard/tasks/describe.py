@@ -10,7 +10,7 @@ from regard.errors import FileError
 from regard.interop.folders import read_json, where
 from regard.interop.huggingface import READERS
 from regard.models.checkpoint import own_tensors, read_settings
-from regard.tasks.loading import Found, find, tokenizer_of
+from regard.tasks.model_folder import ModelFolder, find, tokenizer_of
 
 SIZES = (
     "layers", "encoder_layers", "decoder_layers", "dim", "hidden", "heads", "feedforward", "vocabulary",
@@ -26,25 +26,25 @@ KINDS = ("norm", "activation", "positions", "attention", "shared", "tied", "head
 
 def describe(name: str | Path) -> dict[str, Any]:
     """Family, sizes, parameters, tokenizer and origin of a model, and what its card says, if it has one."""
-    place = where(name)
-    folder = place.folder
+    location = where(name)
+    folder = location.folder
     settings = read_settings(folder)
     kind = next(iter(settings.get("architectures") or ()), "")
     if settings.get("format") != "regard" and "model_type" in settings and kind not in READERS:
         return describe_other(folder, settings, kind)
-    found = find(folder)
-    config = found.model.config.to_dict()
+    model_folder = find(folder)
+    config = model_folder.model.config.to_dict()
     return {
-        "folder": str(found.folder),
-        **({"note": place.note} if place.note else {}),
-        "origin": found.origin,
+        "folder": str(model_folder.folder),
+        **({"note": location.note} if location.note else {}),
+        "origin": model_folder.origin,
         "family": config["family"],
         "sizes": {size: config[size] for size in SIZES if size in config},
         "kind": {kind: config[kind] for kind in KINDS if config.get(kind) not in (None, ())},
-        "parameters": sum(tensor.numel() for tensor in own_tensors(found.model).values()),
-        "tokenizer": tokenizer_words(found),
-        **trained(found.folder),
-        **card(found.folder),
+        "parameters": sum(tensor.numel() for tensor in own_tensors(model_folder.model).values()),
+        "tokenizer": tokenizer_words(model_folder),
+        **training_record(model_folder.folder),
+        **card(model_folder.folder),
     }
 
 
@@ -62,14 +62,17 @@ def describe_other(folder: Path, settings: dict[str, Any], kind: str) -> dict[st
     }
 
 
-def trained(folder: Path) -> dict[str, Any]:
+def training_record(folder: Path) -> dict[str, Any]:
     """How it was trained and how well it did, where it was trained by us."""
     run, recipe = read_json(folder / "run.json"), folder / "recipe.toml"
     if not run or not recipe.is_file():
         return {}
     scores = {name: {key: round(value, 2) for key, value in row.items()} for name, row in run.get("scores", {}).items()}
-    said = {"recipe": tomllib.loads(recipe.read_text(encoding="utf-8")).get("name", ""), "status": run.get("status")}
-    return {"trained": {**said, "steps": run.get("step")}, "scores": scores}
+    recipe_and_status = {
+        "recipe": tomllib.loads(recipe.read_text(encoding="utf-8")).get("name", ""),
+        "status": run.get("status"),
+    }
+    return {"trained": {**recipe_and_status, "steps": run.get("step")}, "scores": scores}
 
 
 def card(folder: Path) -> dict[str, Any]:
@@ -78,9 +81,9 @@ def card(folder: Path) -> dict[str, Any]:
     return {"card": path.read_text(encoding="utf-8", errors="replace")} if path.is_file() else {}
 
 
-def tokenizer_words(found: Found) -> str:
+def tokenizer_words(model_folder: ModelFolder) -> str:
     try:
-        tokenizer = tokenizer_of(found)
+        tokenizer = tokenizer_of(model_folder)
     except FileError as error:
         return f"none ({error.found})"
     return f"{tokenizer.kind}, {tokenizer.size:,} tokens"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -11,10 +11,11 @@ from regard.decoding import Beams, Limits, Sampling, beam, greedy, sample, stepp
 from regard.errors import InputError
 from regard.interop.generation import Generation
 from regard.models import Decoder
-from regard.tasks.shared import check_lengths, encode, said
+from regard.tasks.text_ids import batch_size, check_lengths, encode, output_ids
 from regard.text.tokenizer import Codec
 
 MOST = 100_000  # tokens that may be asked for
+POSITIONS = 2**17  # of a batch, prompts and new tokens together: each has its keys and values in memory
 
 
 class Continuation(NamedTuple):
@@ -27,6 +28,8 @@ class Continuation(NamedTuple):
 
 class Generator:
     """A decoder-only model with its tokenizer."""
+
+    batch = 32  # texts that go on side by side
 
     def __init__(self, model: Decoder, tokenizer: Codec, generation: Generation | None = None) -> None:
         self.model, self.tokenizer, self.generation = model, tokenizer, generation
@@ -44,7 +47,8 @@ class Generator:
         """Each text with what the model says next, at most so many tokens more: a string for a string, else a list.
 
         At temperature 0 the likeliest text, found as the folder says (Hugging Face's may ask for beams), else word by
-        word. Above 0 it is drawn; the same seed draws the same.
+        word. Above 0 it is drawn; the same seed draws the same, text by text: what the third becomes hangs on its
+        number, and not on the others or on `batch`.
         """
         if isinstance(texts, str):
             return self.generate([texts], tokens, temperature=temperature, top_k=top_k, top_p=top_p, seed=seed)[0]
@@ -70,15 +74,27 @@ class Generator:
         if self.generation is not None:
             self.generation.check(may_draw=True)  # whether to draw is asked here, not in the folder
         prompts = [self.prompt(text, ids) for text, ids in zip(texts, rows, strict=True)]
-        done: dict[int, Continuation] = {}
-        # Prompts of one length together: nothing is padded, and what counts from the start counts alike.
-        for length in sorted({len(prompt) for prompt in prompts}):
-            numbers = [number for number, prompt in enumerate(prompts) if len(prompt) == length]
-            news = self.decode([prompts[number] for number in numbers], tokens, drawn)
-            for number, new in zip(numbers, news, strict=True):
+        continuations: dict[int, Continuation] = {}
+        for numbers in self.batches([len(prompt) for prompt in prompts], tokens, 1 if drawn else self.beams):
+            outputs = self.decode([prompts[number] for number in numbers], tokens, drawn, numbers)
+            for number, new in zip(numbers, outputs, strict=True):
                 prompt = tuple(prompts[number])
-                done[number] = Continuation(self.tokenizer.decode([*prompt, *new]), prompt, tuple(new))
-        return [done[number] for number in range(len(texts))]
+                continuations[number] = Continuation(self.tokenizer.decode([*prompt, *new]), prompt, tuple(new))
+        return [continuations[number] for number in range(len(texts))]
+
+    def batches(self, lengths: Sequence[int], tokens: int, beams: int) -> Iterator[list[int]]:
+        """The numbers of the prompts that go side by side: of one length, and no more than memory is sure to hold."""
+        # Of one length: nothing is padded, and what counts from the start counts alike.
+        for length in sorted(set(lengths)):
+            numbers = [number for number, other in enumerate(lengths) if other == length]
+            room = POSITIONS // (length + self.limits(tokens, length).longest)
+            batch = batch_size(min(self.batch, room), beams)
+            yield from (numbers[first : first + batch] for first in range(0, len(numbers), batch))
+
+    @property
+    def beams(self) -> int:
+        """How many texts are followed for each prompt where nothing is drawn: as the folder says."""
+        return 1 if self.generation is None else self.generation.beams
 
     def prompt(self, text: str, ids: list[int]) -> list[int]:
         """The ids to read first: for an empty text, the one that stands between texts."""
@@ -88,19 +104,21 @@ class Generator:
         raise InputError("there is no text to go on from", found=f"{text!r}", do="give at least one word")
 
     @torch.no_grad()
-    def decode(self, prompts: list[list[int]], tokens: int, drawn: Sampling | None) -> list[list[int]]:
-        """From ids to ids, for prompts of one length."""
+    def decode(
+        self, prompts: list[list[int]], tokens: int, drawn: Sampling | None, numbers: Sequence[int] | None = None
+    ) -> list[list[int]]:
+        """From ids to ids, for prompts of one length; each is drawn by its number among all."""
         length = len(prompts[0])
         limits = self.limits(tokens, length)
         ids = torch.tensor(prompts, device=next(self.model.parameters()).device)
         stepper, prompt = stepper_for(self.model, ids)
         if drawn is not None:
-            return [said(one) for one in sample(stepper, prompt, limits, drawn)]
+            return [output_ids(one) for one in sample(stepper, prompt, limits, drawn, numbers)]
         theirs = self.generation
         if theirs is None or theirs.beams == 1:
-            return [said(one) for one in greedy(stepper, prompt, limits)]
+            return [output_ids(one) for one in greedy(stepper, prompt, limits)]
         how = Beams(theirs.beams, theirs.alpha, penalty="power", stop=theirs.stop)  # type: ignore[arg-type]
-        return [said(best[0]) for best in beam(stepper, prompt, limits, how)]
+        return [output_ids(best[0]) for best in beam(stepper, prompt, limits, how)]
 
     def limits(self, tokens: int, prompt: int) -> Limits:
         if not 1 <= tokens <= MOST:

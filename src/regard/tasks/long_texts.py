@@ -88,10 +88,10 @@ class Splitter:
         if not breaks:
             yield from self.by_characters(text)
             return
-        for group in self.packed(parts(text, breaks[0])):
-            yield from self.fitted(group, breaks[1:])
+        for group in self.groups(parts(text, breaks[0])):
+            yield from self.fit(group, breaks[1:])
 
-    def packed(self, all_parts: list[str]) -> Iterator[list[str]]:
+    def groups(self, all_parts: list[str]) -> Iterator[list[str]]:
         """Neighbours together, as many as should fit by the sum of their lengths."""
         around, *lengths = self.lengths(["", *all_parts])
         group: list[str] = []
@@ -104,7 +104,7 @@ class Splitter:
             room -= length - around
         yield group
 
-    def fitted(self, group: list[str], finer: Sequence[re.Pattern[str]]) -> Iterator[str]:
+    def fit(self, group: list[str], finer: Sequence[re.Pattern[str]]) -> Iterator[str]:
         """The group as one piece if it does fit: tokens of a whole are not always the sum of those of its parts."""
         text = "".join(group).strip()
         if not text:
@@ -113,8 +113,8 @@ class Splitter:
             yield text
         elif len(group) > 1:
             middle = len(group) // 2
-            yield from self.fitted(group[:middle], finer)
-            yield from self.fitted(group[middle:], finer)
+            yield from self.fit(group[:middle], finer)
+            yield from self.fit(group[middle:], finer)
         else:
             yield from self.pieces(text, finer)
 

@@ -13,10 +13,9 @@ from regard.interop.generation import Generation
 from regard.models import Recurrent, Transformer
 from regard.models.config import BlockConfig
 from regard.tasks.long_texts import LONG, TooLongError, split
-from regard.tasks.shared import check_lengths, encode, said
+from regard.tasks.text_ids import batch_size, check_lengths, encode, output_ids
 from regard.text.tokenizer import Codec, padded
 
-AT_ONCE = 1024  # beams side by side: with many for each text, fewer texts at a time
 MOST = 4096  # ids of a translation that may be asked for: what is read at once has far fewer
 LONGEST = 256  # ids of a text, read or said, where nothing else is known
 
@@ -79,10 +78,10 @@ class Translator:
         text of more than `longest_source` tokens is translated in pieces, sentence by sentence if need be;
         `long="refuse"` raises an error instead.
         """
-        found = self.search(texts, **options)
+        results = self.search(texts, **options)
         if options.get("nbest", 1) == 1:
-            return [best[0].text for best in found]
-        return [[one.text for one in best] for best in found]
+            return [best[0].text for best in results]
+        return [[one.text for one in best] for best in results]
 
     def search(self, texts: Sequence[str], **options: Unpack[SearchOptions]) -> list[list[Translation]]:
         """As `translate`, with scores, and whether a translation was cut."""
@@ -99,8 +98,8 @@ class Translator:
                 do=f"beams={max(nbest, 1)}",
             )
         rows = [row for pieces in texts_as_pieces for row in pieces]
-        found = iter(self.translations(rows, how, limits, nbest))
-        return [joined([next(found) for _ in pieces], nbest) for pieces in texts_as_pieces]
+        best = iter(self.translations(rows, how, limits, nbest))
+        return [join_pieces([next(best) for _ in pieces], nbest) for pieces in texts_as_pieces]
 
     def pieces(self, texts: Sequence[str], long: str) -> list[list[list[int]]]:
         """The ids of each text: nothing for one without words, one row for most, several for one that is too long."""
@@ -108,32 +107,32 @@ class Translator:
             raise UnknownNameError("way with long texts", long, LONG)
         check_lengths(texts)
         vocabulary = self.model.config.source_vocabulary
-        found: list[list[list[int]]] = []
+        rows: list[list[list[int]]] = []
         for number, (text, row) in enumerate(zip(texts, encode(self.tokenizer, texts, vocabulary), strict=True), 1):
             if not text.strip():
-                found.append([])
+                rows.append([])
             elif len(row) <= self.longest_source:
-                found.append([row])
+                rows.append([row])
             elif long == "refuse":
                 raise TooLongError(number, len(row), self.longest_source, text)
             else:
-                found.append(encode(self.tokenizer, split(text, self.tokenizer, self.longest_source), vocabulary))
-        return found
+                rows.append(encode(self.tokenizer, split(text, self.tokenizer, self.longest_source), vocabulary))
+        return rows
 
     def translations(self, rows: list[list[int]], how: Beams, limits: Limits, nbest: int) -> list[list[Translation]]:
         """The best translations of each row of ids, in order."""
-        done: dict[int, list[Translation]] = {}
+        best_by_number: dict[int, list[Translation]] = {}
         # Texts of like length side by side: little is spent on padding.
-        waiting = sorted(range(len(rows)), key=lambda number: len(rows[number]))
-        batch = max(min(self.batch, AT_ONCE // how.width), 1)
-        for first in range(0, len(waiting), batch):
-            numbers = waiting[first : first + batch]
+        by_length = sorted(range(len(rows)), key=lambda number: len(rows[number]))
+        batch = batch_size(self.batch, how.width)
+        for first in range(0, len(by_length), batch):
+            numbers = by_length[first : first + batch]
             for number, best in zip(numbers, self.decode([rows[n] for n in numbers], how, limits), strict=True):
-                done[number] = [
-                    Translation(self.tokenizer.decode(said(one)), one.score, was_cut(one, limits))
+                best_by_number[number] = [
+                    Translation(self.tokenizer.decode(output_ids(one)), one.score, was_cut(one, limits))
                     for one in best[:nbest]
                 ]
-        return [done[number] for number in range(len(rows))]
+        return [best_by_number[number] for number in range(len(rows))]
 
     @torch.no_grad()
     def decode(self, rows: list[list[int]], how: Beams, limits: Limits) -> list[list[Hypothesis]]:
@@ -187,7 +186,7 @@ def was_cut(one: Hypothesis, limits: Limits) -> bool:
     return one.end is None or (limits.closing is not None and len(one.ids) + 1 >= limits.longest)
 
 
-def joined(pieces: list[list[Translation]], nbest: int) -> list[Translation]:
+def join_pieces(pieces: list[list[Translation]], nbest: int) -> list[Translation]:
     """The best translations of a whole: the first of each piece together, then the second of each, and so on."""
     if not pieces:
         return [Translation("", 0.0)] * nbest

@@ -15,7 +15,7 @@ import torch
 from regard.errors import FileError, InputError
 from regard.models import build, save_model
 from regard.models.checkpoint import Model, check_room, own_tensors
-from regard.tasks.loading import device_of
+from regard.tasks.model_folder import device_of
 from regard.training.data.loaders import feeds_for
 from regard.training.data.prepare import Preparation, Prepared
 from regard.training.loop.distributed import Workers, joined

@@ -87,7 +87,7 @@ def test_lines_too_long_for_the_model(name: str, folders: dict[str, str]) -> Non
     assert refused.exit_code == 2
     assert "line 11 is longer than this model can read" in refused.stderr
     assert f"{2 * longest + 1:,} tokens, where at most {longest} fit" in refused.stderr
-    assert refused.stdout.count("\n") == 8  # what came before is said
+    assert refused.stdout.count("\n") == 10  # what came before is said
     assert run(*how, "--long", "cut", given="w1\n").exit_code == 2
 
 

@@ -38,7 +38,8 @@ class TableStepper:
         self.prefixes = [(*old, *new) for old, new in zip(self.prefixes, ids_BT.tolist(), strict=True)]
         return torch.tensor([table(self.seed, self.vocabulary, prefix) for prefix in self.prefixes])
 
-    def select(self, index: Tensor) -> None:
+    def select(self, index: Tensor, *, source: bool = True) -> None:
+        assert source or [self.prefixes[row][0] for row in index.tolist()] == [prefix[0] for prefix in self.prefixes]
         self.prefixes = [self.prefixes[row] for row in index.tolist()]
 
 

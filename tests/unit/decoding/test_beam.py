@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from regard.decoding import Beams, Hypothesis, Limits, beam, greedy, stepper_for
-from regard.decoding.beam import Search
+from regard.decoding.beam import BeamState
 from regard.errors import InputError, UnknownNameError
 from tests.bounds import logs_apart, small_apart
 from tests.families import FAMILIES, families
@@ -177,7 +177,7 @@ def test_going_on_after_the_proof_finds_nothing_else(
 ) -> None:
     cases = list(itertools.product(range(8), (1, 2, 4), (Limits(7, END), Limits(7, END, shortest=3, closing=3))))
     stopped = [search(seed, limits, Beams(width, alpha, penalty))[0] for seed, width, limits in cases]
-    monkeypatch.setattr(Search, "done", lambda self, length: False)
+    monkeypatch.setattr(BeamState, "done", lambda self, length: False)
     for (seed, width, limits), found in zip(cases, stopped, strict=True):
         assert found == search(seed, limits, Beams(width, alpha, penalty))[0]
 

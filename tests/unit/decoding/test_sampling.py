@@ -15,7 +15,7 @@ from regard.decoding import Limits, Sampling, greedy, sample, stepper_for
 from regard.errors import InputError
 from tests.bounds import FUNCTIONS, small_apart, sums_apart
 from tests.families import FAMILIES, Example, families
-from tests.unit.decoding.tables import ScriptedStepper, TableStepper
+from tests.unit.decoding.tables import ScriptedStepper, TableStepper, table
 
 NEVER = float("-inf")
 
@@ -208,7 +208,7 @@ def test_the_closing_id_is_drawn_at_the_last_place() -> None:
 
 @pytest.mark.parametrize("name", families(lambda family: family.causal))
 def test_what_is_drawn_in_a_batch_has_the_score_it_has_alone(name: str) -> None:
-    """The draws of a row depend on its neighbours, its probabilities do not."""
+    """Neither the draws of a row nor its probabilities depend on its neighbours."""
     family = FAMILIES[name]
     model, example = family.model(), family.example(lengths=(4, 4, 4))
     for row, text in enumerate(sample(*stepper_for(model, example.ids), Limits(6), Sampling(top_k=5))):
@@ -220,6 +220,27 @@ def test_what_is_drawn_in_a_batch_has_the_score_it_has_alone(name: str) -> None:
             logits = model(torch.cat([alone.ids, said[:, :-1]], 1))[:, 3:]
         logs = logits.log_softmax(-1).gather(-1, said[..., None])
         assert text.score == pytest.approx(logs.sum().item(), abs=6 * small_apart(4.0))  # six words
+
+
+@pytest.mark.parametrize("name", families(lambda family: family.causal))
+def test_what_is_drawn_in_a_batch_is_what_is_drawn_alone(name: str) -> None:
+    family = FAMILIES[name]
+    model, example = family.model(), family.example(lengths=(4, 4, 4))
+    limits, how = Limits(6, (2,)), Sampling(seed=5)
+    together = sample(*stepper_for(model, example.ids), limits, how, [4, 0, 9])
+    for row, number in enumerate([4, 0, 9]):
+        alone = sample(*stepper_for(model, example.row(row).ids), limits, how, [number])
+        assert together[row].ids == alone[0].ids
+
+
+def test_one_text_is_drawn_as_torch_draws() -> None:
+    """The seed of the first text is the seed itself, and its draws those of torch.multinomial."""
+    stepper, limits = TableStepper(0, 9, 1), Limits(8)
+    generator, prefix = torch.Generator().manual_seed(7), (0,)
+    for _ in range(8):
+        logits = torch.tensor([table(0, 9, prefix)])
+        prefix = (*prefix, int(torch.multinomial(logits.softmax(-1), 1, generator=generator)))
+    assert sample(stepper, torch.tensor([[0]]), limits, Sampling(seed=7))[0].ids == prefix[1:]
 
 
 def texts_of(model: Any, example: Example) -> list[tuple[int, ...]]:

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from regard.decoding import stepper_for
+from regard.decoding import Beams, Limits, beam, stepper_for
 from regard.models import Transformer, seams
 from tests.bounds import close
 from tests.families import FAMILIES, Example, Family, families, words
@@ -73,9 +73,9 @@ def test_rows_go_on_as_they_are_chosen(name: str) -> None:
         newest = words((len(order), 2), generator)
         said = torch.cat([said, newest], 1)
         found = stepper.advance(newest)
-        for beam, row in enumerate(rows.tolist()):
-            expected = whole(family, model, example.row(row), said[beam : beam + 1])[:, -1]
-            close(model, found[beam : beam + 1], expected)
+        for number, row in enumerate(rows.tolist()):
+            expected = whole(family, model, example.row(row), said[number : number + 1])[:, -1]
+            close(model, found[number : number + 1], expected)
 
 
 @pytest.mark.parametrize("name", families(lambda family: family.config.family == "decoder"))
@@ -137,6 +137,45 @@ def test_keys_of_the_source_are_computed_once(name: str) -> None:
         stepper.advance(prompt)
     assert keys == [1, 1]
     assert queries == [6, 6]
+
+
+@pytest.mark.parametrize("name", SPEAKERS)
+@torch.no_grad()
+def test_beams_of_one_text_may_leave_the_source_where_it_is(name: str) -> None:
+    """To the last bit what they say with the source moved along."""
+    family = FAMILIES[name]
+    model, example = family.model(), family.example(lengths=(5, 2, 6))
+    steppers = [start(family, model, example)[0] for _ in range(2)]
+    generator, prompt = torch.Generator().manual_seed(5), start(family, model, example)[1]
+    for stepper in steppers:
+        stepper.advance(prompt)
+        stepper.select(torch.arange(3).repeat_interleave(2))
+    for order in ([0, 1, 2, 3, 4, 5], [1, 0, 3, 3, 4, 4], [0, 0, 3, 2, 5, 4]):
+        newest = words((6, 1), generator)
+        for stepper, source in zip(steppers, (True, False), strict=True):
+            stepper.select(torch.tensor(order), source=source)
+        moved, left = (stepper.advance(newest) for stepper in steppers)
+        assert torch.equal(moved, left)
+
+
+@pytest.mark.parametrize("name", TRANSFORMERS)
+def test_keys_and_values_of_the_source_are_not_copied_while_beams_move(name: str) -> None:
+    """Once they are there for every beam, each step looks at the very same memory."""
+    family = FAMILIES[name]
+    model, example = family.model(), family.example()
+    looked_at: list[tuple[Tensor, Tensor, Tensor]] = []
+
+    def hook(site: str, attend: Any, query: Tensor, key: Tensor, value: Tensor, **options: Any) -> Tensor:
+        looked_at.append((key, value, options["mask"]))
+        return attend(query, key, value, **options)
+
+    with seams(model)["decoder.1.cross"].held(hook):
+        beam(*stepper_for(model, example.ids, example.mask), Limits(7), Beams(3))
+    assert len(looked_at) == 7
+    rows = [len(key) for key, _, _ in looked_at]
+    assert rows == [3, *[9] * 6]
+    for tensors in zip(*looked_at[1:], strict=True):
+        assert {tensor.data_ptr() for tensor in tensors} == {tensors[0].data_ptr()}
 
 
 @pytest.mark.parametrize("name", ["transformer post", "recurrent attention"])

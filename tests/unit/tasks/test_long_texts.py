@@ -18,7 +18,7 @@ from regard.errors import FileError, InputError, UnknownNameError
 from regard.models import Recurrent, RecurrentConfig, Transformer, TransformerConfig
 from regard.tasks import Translator, load
 from regard.tasks.long_texts import TooLongError, split, trained_longest
-from regard.tasks.translator import Translation, joined
+from regard.tasks.translator import Translation, join_pieces
 from regard.text.tokenizer import Tokenizer
 from tests.bounds import small_apart
 
@@ -145,8 +145,8 @@ def test_a_long_text_is_the_sum_of_its_pieces() -> None:
 
 def test_pieces_with_different_numbers_of_translations() -> None:
     one, other = [Translation("a", -1.0), Translation("b", -2.0, True)], [Translation("", -4.0)]
-    assert joined([one, other], 2) == [Translation("a", -5.0), Translation("b", -6.0, True)]
-    assert joined([], 2) == [Translation("", 0.0)] * 2
+    assert join_pieces([one, other], 2) == [Translation("a", -5.0), Translation("b", -6.0, True)]
+    assert join_pieces([], 2) == [Translation("", 0.0)] * 2
 
 
 def test_a_long_text_is_refused_when_asked() -> None:

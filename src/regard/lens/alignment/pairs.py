@@ -18,7 +18,8 @@ from regard.lens.recording.forward import CROSS, Call
 from regard.lens.recording.tokens import side_of
 from regard.models import seams
 from regard.tasks import Translator
-from regard.tasks.shared import at_rest, encode
+from regard.tasks.eval_mode import eval_mode
+from regard.tasks.text_ids import encode
 from regard.text.tokenizer import padded
 
 ProgressCallback = Callable[[int, int], None]
@@ -121,7 +122,7 @@ def forced(translator: Translator, rows: Sequence[EncodedPair], sites: Sequence[
     model, pad = translator.model, translator.model.config.pad or 0
     device = next(model.parameters()).device
     source, target = padded([row.source for row in rows], pad), padded([row.target for row in rows], pad)
-    with at_rest(model), record(model, WatchOptions(tuple(sites), device=device, values=False)) as recorder:
+    with eval_mode(model), record(model, WatchOptions(tuple(sites), device=device, values=False)) as recorder:
         model(source.ids.to(device), target.ids.to(device), source.mask.to(device))
     return recorder.builders[-1].done()
 

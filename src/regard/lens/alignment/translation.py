@@ -12,7 +12,7 @@ from regard.lens.alignment.pairs import align_pairs, cross_sites, fits
 from regard.lens.alignment.word_spans import Split, spans_of
 from regard.tasks import Translator
 from regard.tasks.long_texts import LANGUAGE, split
-from regard.tasks.translator import SearchOptions, Translation, joined
+from regard.tasks.translator import SearchOptions, Translation, join_pieces
 from regard.text.scores.alignment_error import Link
 
 Pairs = list[tuple[str, str]]
@@ -52,7 +52,7 @@ def search_aligned(
     links = {} if choice is None else read(translator, pairs, words, choice.reading)
     nbest = options.get("nbest", 1)
     return choice, [
-        put_together(text, some, joined(bests, nbest), bests, links, words)
+        put_together(text, some, join_pieces(bests, nbest), bests, links, words)
         for text, some, bests in zip(texts, pieces, hypotheses, strict=True)
     ]
 

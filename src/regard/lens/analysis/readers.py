@@ -11,8 +11,8 @@ import torch
 from regard.lens.recording.tokens import side_of
 from regard.models.config import BlockConfig
 from regard.tasks import Translator
-from regard.tasks.loading import Task
-from regard.tasks.shared import encode
+from regard.tasks.model_folder import Task
+from regard.tasks.text_ids import encode
 from regard.text.tokenizer import Batch
 
 Rows = list[list[int]]

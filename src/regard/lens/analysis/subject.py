@@ -16,8 +16,8 @@ from regard.lens.recording_api import Recording
 from regard.lens.watch import watch
 from regard.models.checkpoint import read_settings
 from regard.tasks import load
-from regard.tasks.loading import device_of
-from regard.tasks.shared import check_lengths
+from regard.tasks.model_folder import device_of
+from regard.tasks.text_ids import check_lengths
 from regard.text.tokenizer import padded
 
 LONGEST_TEXT = 2_000_000  # characters of a text that is looked at: several times 100,000 tokens

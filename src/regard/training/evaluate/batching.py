@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from regard.models import EncoderConfig
 from regard.tasks import Classifier, Translator
-from regard.tasks.shared import at_rest
+from regard.tasks.eval_mode import eval_mode
 
 T = TypeVar("T")
 Told = Callable[[int, int], None]
@@ -60,7 +60,7 @@ def at_work(task: Translator | Classifier, batch: int | None) -> Iterator[None]:
     before = task.batch
     task.batch = batch or before
     try:
-        with at_rest(task.model):
+        with eval_mode(task.model):
             yield
     finally:
         task.batch = before

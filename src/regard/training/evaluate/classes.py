@@ -8,7 +8,7 @@ from time import perf_counter
 
 from regard.errors import InputError
 from regard.tasks import Classifier
-from regard.tasks.shared import encode
+from regard.tasks.text_ids import encode
 from regard.text.scores import Score, accuracy, confusion, per_label
 from regard.training.evaluate.batching import Told, at_work, parts, shortened
 from regard.training.evaluate.result import Evaluation

@@ -12,7 +12,8 @@ from torch import Tensor
 
 from regard.errors import InputError
 from regard.tasks import Translator
-from regard.tasks.shared import at_rest, encode
+from regard.tasks.eval_mode import eval_mode
+from regard.tasks.text_ids import encode
 from regard.text.grammar import Sentence
 from regard.text.tokenizer import padded
 
@@ -66,7 +67,7 @@ class PronounChoice:
 
     @torch.no_grad()
     def __call__(self, translator: Translator) -> float:
-        with at_rest(translator.model):
+        with eval_mode(translator.model):
             logits = translator.model(self.texts.source, self.texts.read, self.texts.mask)
         each = torch.arange(len(self.rows))
         written = logits[each, self.rows].float().cpu()
@@ -96,6 +97,6 @@ class Nats:
 
     @torch.no_grad()
     def __call__(self, translator: Translator) -> float:
-        with at_rest(translator.model):
+        with eval_mode(translator.model):
             logits = translator.model(self.texts.source, self.texts.read, self.texts.mask)
         return float(F.cross_entropy(logits.flatten(0, 1).float(), self.texts.said.flatten(), ignore_index=NOTHING))

@@ -10,7 +10,7 @@ import torch
 
 from regard.errors import InputError
 from regard.tasks import Classifier
-from regard.tasks.shared import encode
+from regard.tasks.text_ids import encode
 from regard.text.scores import Score
 from regard.text.tokenizer import Codec
 from regard.training.evaluate.batching import Told, at_work, parts, perplexity, shortened, side_by_side, uniform

@@ -14,7 +14,8 @@ import torch
 
 from regard.errors import InputError
 from regard.tasks import Generator
-from regard.tasks.shared import at_rest, encode
+from regard.tasks.eval_mode import eval_mode
+from regard.tasks.text_ids import encode
 from regard.text.scores import Score
 from regard.training.evaluate.batching import Told, parts, perplexity, side_by_side, uniform
 from regard.training.evaluate.result import Evaluation
@@ -44,7 +45,7 @@ def evaluate_next_words(
     if len(ids) < 2:
         raise InputError(f"{data.name} has no words to foretell", found=f"{len(ids)} tokens", do="give a longer text")
     start, tokens = perf_counter(), len(ids) - 1
-    with at_rest(generator.model):
+    with eval_mode(generator.model):
         nats = total_nats(generator, ids, size, batch, told)
     characters = sum(len(text) + 1 for text in given.texts)  # each line with its end
     signature = f"window:{size}|overlap:{size // 2}|tokens:{tokens}|characters:{characters}"

@@ -11,7 +11,7 @@ from regard.errors import InputError, UnknownNameError
 from regard.models import DecoderConfig, EncoderConfig, RecurrentConfig, TransformerConfig, build
 from regard.models.checkpoint import FAMILIES, Model, own_tensors
 from regard.models.config import Config
-from regard.tasks.loading import Found, find, tokenizer_of
+from regard.tasks.model_folder import ModelFolder, find, tokenizer_of
 from regard.text.bpe import MASK, Paired, target_of
 from regard.text.tokenizer import Tokenizer
 from regard.training.recipe.recipe import Recipe
@@ -66,7 +66,7 @@ def one_stack(recipe: Recipe, size: int, labels: tuple[str, ...], asked: dict[st
     return EncoderConfig(**{**given, "segments": 0, **asked})
 
 
-def started(recipe: Recipe) -> Found:
+def started(recipe: Recipe) -> ModelFolder:
     """What `start` names, if it can do the task."""
     assert recipe.start is not None
     found = find(recipe.start)
@@ -80,7 +80,7 @@ def started(recipe: Recipe) -> Found:
     return found
 
 
-def started_tokenizer(found: Found, recipe: Recipe) -> Tokenizer | Paired:
+def started_tokenizer(found: ModelFolder, recipe: Recipe) -> Tokenizer | Paired:
     """The tokenizer of the model that training starts from: another would give its words other numbers."""
     tokenizer = tokenizer_of(found)
     if not isinstance(tokenizer, (Tokenizer, Paired)):
@@ -92,7 +92,7 @@ def started_tokenizer(found: Found, recipe: Recipe) -> Tokenizer | Paired:
     return tokenizer
 
 
-def go_on_from(found: Found, recipe: Recipe, labels: tuple[str, ...]) -> Model:
+def go_on_from(found: ModelFolder, recipe: Recipe, labels: tuple[str, ...]) -> Model:
     """The trained model, with another dropout if asked, and a new head for other classes."""
     config = found.model.config
     there = config.to_dict()

@@ -8,7 +8,7 @@ from typing import Any
 
 from regard.models.checkpoint import own_tensors
 from regard.models.config import BlockConfig
-from regard.tasks.loading import find, tokenizer_of
+from regard.tasks.model_folder import find, tokenizer_of
 from regard.text.bpe import Paired
 from regard.training.recipe.build_model import LATER
 from regard.training.recipe.recipe import Recipe, with_settings

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-
-from torch import nn
+from collections.abc import Sequence
 
 from regard.decoding import Hypothesis
 from regard.errors import InputError, KindError
 from regard.text.tokenizer import Codec
 
+ROWS = 1024  # of a batch, beams counted: with many for each text, fewer texts at a time
 LONGEST_TEXT = 100_000  # characters: some hundreds of pieces to translate, seconds to minutes of work
 
 
@@ -40,17 +38,11 @@ def check_lengths(texts: Sequence[str], most: int = LONGEST_TEXT, *, what: str =
             )
 
 
-def said(one: Hypothesis) -> list[int]:
-    """All that was said, its end too: the tokenizer leaves it out, unless it is an ordinary word as well."""
-    return [*one.ids] if one.end is None else [*one.ids, one.end]
+def batch_size(texts: int, beams: int) -> int:
+    """How many texts go side by side: as many as asked, unless their beams would be too many rows."""
+    return max(min(texts, ROWS // beams), 1)
 
 
-@contextmanager
-def at_rest(model: nn.Module) -> Iterator[None]:
-    """Without dropout; afterwards as before."""
-    learning = model.training
-    model.eval()
-    try:
-        yield
-    finally:
-        model.train(learning)
+def output_ids(text: Hypothesis) -> list[int]:
+    """All ids of a text, its end too: the tokenizer leaves it out, unless it is an ordinary word as well."""
+    return [*text.ids] if text.end is None else [*text.ids, text.end]

@@ -26,7 +26,7 @@ Task = Translator | Generator | Classifier
 
 
 @dataclass(frozen=True)
-class Found:
+class ModelFolder:
     """What a folder holds. `generation` is None in ours: then the paper's settings hold."""
 
     folder: Path
@@ -42,66 +42,66 @@ def load(name: str | Path, device: str = "auto") -> Task:
     model that ships with the package ("grammar"), else it is looked for on the Hugging Face hub. `device` is "auto" (a
     GPU when there is one), "cpu", "cuda" or "mps".
     """
-    place = device_of(device)
-    found = find(name)
-    tokenizer = tokenizer_of(found)
-    check_sizes(found, tokenizer)
-    model = found.model.to(place)
+    target_device = device_of(device)
+    model_folder = find(name)
+    tokenizer = tokenizer_of(model_folder)
+    check_sizes(model_folder, tokenizer)
+    model = model_folder.model.to(target_device)
     if isinstance(model, Decoder):
-        return Generator(model, tokenizer, found.generation)
+        return Generator(model, tokenizer, model_folder.generation)
     if isinstance(model, Encoder):
-        return Classifier(model, tokenizer, mask_token(found.folder))
-    longest = trained_longest(found.folder) if found.generation is None else None
-    return Translator(model, tokenizer, found.generation, longest)
+        return Classifier(model, tokenizer, mask_token(model_folder.folder))
+    longest = trained_longest(model_folder.folder) if model_folder.generation is None else None
+    return Translator(model, tokenizer, model_folder.generation, longest)
 
 
-def find(name: str | Path) -> Found:
+def find(name: str | Path) -> ModelFolder:
     """The model of a folder, and where it comes from."""
     folder = locate(name)
     settings = read_settings(folder)
     if settings.get("format") == "regard":
-        return Found(folder, "regard", load_model(folder), None)
+        return ModelFolder(folder, "regard", load_model(folder), None)
     kind = architecture(settings)
-    return Found(folder, f"Hugging Face ({kind})", load_huggingface(folder), read_generation(folder))
+    return ModelFolder(folder, f"Hugging Face ({kind})", load_huggingface(folder), read_generation(folder))
 
 
-def tokenizer_of(found: Found) -> Codec:
+def tokenizer_of(model_folder: ModelFolder) -> Codec:
     """The tokenizer beside a model; in ours, what marks start, end and padding is no part of a text."""
-    if found.generation is not None:
-        return load_tokenizer(found.folder)
-    masked = isinstance(found.model, Encoder)
-    tokenizer = read_tokenizer(found.folder, masked=masked)
+    if model_folder.generation is not None:
+        return load_tokenizer(model_folder.folder)
+    masked = isinstance(model_folder.model, Encoder)
+    tokenizer = read_tokenizer(model_folder.folder, masked=masked)
     sides = (tokenizer.source, tokenizer.target) if isinstance(tokenizer, Paired) else (tokenizer,)
-    numbers = [getattr(found.model.config, name, None) for name in ("pad", "start", "end")]
+    numbers = [getattr(model_folder.model.config, name, None) for name in ("pad", "start", "end")]
     for side in sides:
         tokens = [side.token_of(number) for number in numbers if number is not None]
-        mask = [mask_token(found.folder)] if masked else []
+        mask = [mask_token(model_folder.folder)] if masked else []
         side.mark_special([token for token in (*tokens, *mask) if token and side.id_of(token) is not None])
     return tokenizer
 
 
-def check_sizes(found: Found, tokenizer: Codec) -> None:
+def check_sizes(model_folder: ModelFolder, tokenizer: Codec) -> None:
     """A tokenizer of another model would give ids that mean something else to this one, or that it does not have."""
-    config = found.model.config
+    config = model_folder.model.config
     vocabulary: int = getattr(config, "vocabulary", 0) or getattr(config, "source_vocabulary", 0)
     target: int = getattr(config, "target_vocabulary", vocabulary)
-    if found.generation is None:
-        check_own(found, tokenizer, vocabulary, target)
+    if model_folder.generation is None:
+        check_own(model_folder, tokenizer, vocabulary, target)
         return
     if tokenizer.size > vocabulary:  # fewer are usual there: vocabularies are filled up to a multiple of 8 or 64
-        raise not_its_own(found.folder, tokenizer.size, vocabulary)
-    found.generation.check_ids(target)
+        raise not_its_own(model_folder.folder, tokenizer.size, vocabulary)
+    model_folder.generation.check_ids(target)
 
 
-def check_own(found: Found, tokenizer: Codec, source: int, target: int) -> None:
+def check_own(model_folder: ModelFolder, tokenizer: Codec, source: int, target: int) -> None:
     """In our folders there are as many tokens as the model knows, unless it was fine-tuned from a model of others."""
     writes = tokenizer.target.size if isinstance(tokenizer, Paired) else tokenizer.size
     for size, known in ((tokenizer.size, source), (writes, target)):
-        if size != known and (size > known or size != started_size(found.folder)):
-            raise not_its_own(found.folder, size, known)
+        if size != known and (size > known or size != starting_size(model_folder.folder)):
+            raise not_its_own(model_folder.folder, size, known)
 
 
-def started_size(folder: Path) -> int | None:
+def starting_size(folder: Path) -> int | None:
     """How many tokens the tokenizer had that a folder's training started with, by its recipe.toml."""
     recipe = recipe_of(folder)
     table = recipe.get("tokenizer") if recipe.get("start") is not None else None
@@ -120,9 +120,9 @@ def device_of(name: str) -> torch.device:
     """Where to work; a device that is not there is refused."""
     if name not in DEVICES:
         raise UnknownNameError("device", name, DEVICES)
-    there = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    available = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
     if name == "auto":
-        return torch.device(next(kind for kind in ("cuda", "mps", "cpu") if there[kind]))
-    if not there[name]:
+        return torch.device(next(kind for kind in ("cuda", "mps", "cpu") if available[kind]))
+    if not available[name]:
         raise InputError(f"there is no {name} device here", found="torch sees none", do="--device auto or cpu")
     return torch.device(name)

@@ -19,7 +19,7 @@ from regard.errors import FileError, InputError, UnknownNameError
 from regard.interop import transformers_export
 from regard.models import DecoderConfig, EncoderConfig, RecurrentConfig, TransformerConfig, build, save_model
 from regard.tasks import load
-from regard.tasks.exporting import export
+from regard.tasks.verified_export import export
 from regard.text.bpe import END, START, Paired, train_tokenizer
 from tests.training_cases import numbers
 
@@ -131,7 +131,7 @@ def test_what_is_not_the_model_is_not_kept(wrong: str, tmp_path: Path, monkeypat
             with torch.no_grad():
                 model.source.table.weight[5] -= 1.0
 
-    monkeypatch.setattr("regard.tasks.exporting.write_folder", spoilt)
+    monkeypatch.setattr("regard.tasks.verified_export.write_folder", spoilt)
     monkeypatch.setattr(transformers_export, "sample_ids", lambda model: torch.full((2, 4), 5))
     with pytest.raises(FileError, match="what was written is not the model, read by regard"):
         export(folder, tmp_path / "hf")

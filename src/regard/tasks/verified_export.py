@@ -18,13 +18,13 @@ from regard.interop.transformers_export import (
     write_folder,
 )
 from regard.models import Recurrent
-from regard.tasks.loading import check_sizes, find, tokenizer_of
+from regard.tasks.model_folder import check_sizes, find, tokenizer_of
 
 FORMATS = ("huggingface",)
 
 
 @dataclass(frozen=True)
-class Exported:
+class ExportReport:
     """What was written, how it was checked, and the class that loads it."""
 
     folder: Path
@@ -34,7 +34,7 @@ class Exported:
     compared: list[LogitComparison]
 
 
-def export(name: str | Path, out: str | Path, to: str = "huggingface") -> Exported:
+def export(name: str | Path, out: str | Path, to: str = "huggingface") -> ExportReport:
     """Write a model and its tokenizer for `transformers`, whose Auto classes then give the same ids, logits and texts.
 
     The folder is read again and compared, by our reader and by `transformers` where it is installed, before it is put
@@ -46,25 +46,27 @@ def export(name: str | Path, out: str | Path, to: str = "huggingface") -> Export
     if out.resolve() == Path.cwd():
         raise FileError("the folder you are in cannot be replaced", found=str(out), do="name a new one: --out NAME")
     check_empty(out)
-    found = find(name)
-    if found.generation is not None:
-        raise InputError(f"{name} is in that format already", found=found.origin, do=f"copy {found.folder}")
-    tokenizer = tokenizer_of(found)
-    check_sizes(found, tokenizer)
-    model = found.model
+    model_folder = find(name)
+    if model_folder.generation is not None:
+        raise InputError(
+            f"{name} is in that format already", found=model_folder.origin, do=f"copy {model_folder.folder}"
+        )
+    tokenizer = tokenizer_of(model_folder)
+    check_sizes(model_folder, tokenizer)
+    model = model_folder.model
     if isinstance(model, Recurrent):
         raise no_form()
     codec = one_tokenizer(tokenizer)
-    beside = out.resolve().with_name(f".{out.resolve().name}.{os.getpid()}.part")
+    temporary = out.resolve().with_name(f".{out.resolve().name}.{os.getpid()}.part")
     try:
-        write_folder(model, codec, beside)
-        checked = compared(model, codec, beside)
-        files = sorted(path.name for path in beside.iterdir())
+        write_folder(model, codec, temporary)
+        comparisons = compared(model, codec, temporary)
+        files = sorted(path.name for path in temporary.iterdir())
         if out.is_dir():
             out.rmdir()
-        beside.replace(out)
+        temporary.replace(out)
     except OSError as error:
         raise FileError(f"cannot write {out}", found=str(error), do="choose another --out, or make room") from error
     finally:
-        shutil.rmtree(beside, ignore_errors=True)
-    return Exported(out, to, files, auto_class(model), checked)
+        shutil.rmtree(temporary, ignore_errors=True)
+    return ExportReport(out, to, files, auto_class(model), comparisons)
