@@ -14,7 +14,8 @@ from torch import Tensor
 
 from regard.attention import Steps, attend
 from regard.attention.steps import project
-from regard.errors import InputError, ShapeError, UnknownNameError
+from regard.drawing.plain import as_text
+from regard.errors import InputError, ShapeError
 from regard.worked import examples
 from regard.worked.chain import Chain, check_sizes, placed, root_of, scale_of
 from regard.worked.inventing import check_size, made_up
@@ -22,55 +23,15 @@ from regard.worked.judging import Sayings
 from regard.worked.options import position_codes, read_positions, read_scale, read_temperature
 from regard.worked.reading import STEPS, Example, count, matrix, read_example, read_file
 from regard.worked.repairing import explain
-
-ORDER = ("x", "positions", "x_p", "w_q", "w_k", "w_v", *STEPS, "w_o", "z")
+from regard.worked.sheet_html import fragment, page
+from regard.worked.sheet_latex import latex
+from regard.worked.sheet_numbers import ORDER, SheetNumbers
+from regard.worked.sheet_terminal import sheet_view
 
 
 @dataclass(frozen=True, repr=False)
-class Sheet:
+class Sheet(SheetNumbers):
     """The six steps of one example: `values` holds what is known of `ORDER`, with several heads a matrix for each."""
-
-    tokens: tuple[str, ...]  # the words looked at
-    queries: tuple[str, ...]  # the words that look; nearly always the same
-    values: Mapping[str, Tensor]
-    steps: Steps | None  # what `attend` computed; None when the example starts later than q, k and v
-    scale: float | None  # what scores are multiplied by, the temperature included
-    d: float | None = None  # whose root scores are divided by; None where a scale was given
-    temperature: float = 1.0
-    heads: int = 1
-    causal: bool = False
-    title: str = ""
-    about: str = ""
-    made_up: str = ""  # said wherever the sheet is shown, if any of its numbers were made up
-
-    def row(self, query: str | int) -> int:
-        """Which row belongs to a word, to its second occurrence as "word:2", or to a number counted from 0.
-
-        A word that stands more than once means its first occurrence.
-        """
-        if isinstance(query, str) and query in self.queries:
-            return self.queries.index(query)
-        if isinstance(query, str) and not query.isdecimal():
-            return self.occurrence(query)
-        if not 0 <= int(query) < len(self.queries):
-            raise InputError("there is no such row", found=f"{query}, of {len(self.queries)}", do="rows count from 0")
-        return int(query)
-
-    def occurrence(self, query: str) -> int:
-        word, colon, number = query.rpartition(":")
-        places = self.places(word)
-        if not colon or not number.isdecimal() or not places:
-            raise UnknownNameError("word", query, self.queries)
-        if not 1 <= int(number) <= len(places):
-            raise InputError(
-                f"{word!r} does not stand there so often", found=f"{query}; it stands there {len(places)} times",
-                do=f"choose {word}:1 to {word}:{len(places)}",
-            )  # fmt: skip
-        return places[int(number) - 1]
-
-    def places(self, word: str) -> list[int]:
-        """The rows of a word."""
-        return [row for row, query in enumerate(self.queries) if query == word]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists, for JSON; what is not known is left out, a single unknown number is None."""
@@ -96,25 +57,16 @@ class Sheet:
 
     def to_html(self, query: str | int | None = None) -> str:
         """One self-contained page: no network, readable on a phone, light and dark."""
-        from regard.worked.sheet_html import page
-
         return page(self, query)
 
     def to_latex(self, query: str | int | None = None) -> str:
         """The matrices and one row worked out, to paste into a document that uses amsmath."""
-        from regard.worked.sheet_latex import latex
-
         return latex(self, query)
 
     def _repr_html_(self) -> str:
-        from regard.worked.sheet_html import fragment
-
         return fragment(self)
 
     def __str__(self) -> str:
-        from regard.drawing.plain import as_text
-        from regard.worked.sheet_terminal import sheet_view
-
         return as_text(sheet_view(self))
 
     def __repr__(self) -> str:
