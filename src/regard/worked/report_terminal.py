@@ -38,9 +38,9 @@ def mistake_view(report: Findings, mistake: Mistake) -> Text:
 
 def rounded(mistake: Mistake) -> str:
     """What it should be, with the digits it was written with, or more if those would hide the difference."""
-    places = len(mistake.text.partition(".")[2])
-    text = fixed(mistake.correct, places)
-    return text if text != mistake.text else figure(mistake.correct, places + 2)
+    digits = len(mistake.text.partition(".")[2])
+    text = fixed(mistake.correct, digits)
+    return text if text != mistake.text else figure(mistake.correct, digits + 2)
 
 
 def undecided_row_view(report: Findings, mistake: Mistake) -> Text:

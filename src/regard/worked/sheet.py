@@ -17,9 +17,9 @@ from regard.attention.steps import project
 from regard.drawing.plain import as_text
 from regard.errors import InputError, ShapeError
 from regard.worked import examples
-from regard.worked.chain import Chain, check_sizes, placed, root_of, scale_of
+from regard.worked.derivation import Derivation, check_sizes, placed, root_of, scale_of
 from regard.worked.inventing import check_size, made_up
-from regard.worked.judging import Sayings
+from regard.worked.judging import Claims
 from regard.worked.options import position_codes, read_positions, read_scale, read_temperature
 from regard.worked.reading import STEPS, Example, count, matrix, read_example, read_file
 from regard.worked.repairing import explain
@@ -45,12 +45,12 @@ class Sheet(SheetNumbers):
 
     def settings(self) -> dict[str, Any]:
         """How it was computed, where that is not the usual way."""
-        found: dict[str, Any] = {"causal": True} if self.causal else {}
+        settings: dict[str, Any] = {"causal": True} if self.causal else {}
         if self.d is None and self.scale is not None:
-            found["scale"] = self.scale * self.temperature
+            settings["scale"] = self.scale * self.temperature
         elif self.d is not None and "q" in self.values and self.d != self.values["q"].shape[-1]:
-            found["d_k"] = self.d
-        return found | ({} if self.temperature == 1 else {"temperature": self.temperature})
+            settings["d_k"] = self.d
+        return settings | ({} if self.temperature == 1 else {"temperature": self.temperature})
 
     def to_json(self) -> str:
         return json.dumps(self.to_dict(), ensure_ascii=False)
@@ -98,10 +98,10 @@ def steps(
 
     The same three may stand in a file, beside `heads` and `causal`; what is given here goes before it.
     """
-    found = read_source(text, example, file, numbers)
+    source = read_source(text, example, file, numbers)
     settings = {"heads": heads, "causal": causal, "scale": scale, "positions": positions, "temperature": temperature}
     chosen = {name: value for name, value in settings.items() if value is not None}
-    return fill(read_changed(found, chosen), d, seed)
+    return fill(read_changed(source, chosen), d, seed)
 
 
 def read_source(
@@ -178,8 +178,8 @@ def whole_sheet(example: Example, matrices: Mapping[str, Tensor], known: Mapping
     scale = (example.scale if root is None else 1.0 / math.sqrt(root)) or 1.0
     scale /= example.temperature
     _, taken = attend(known["q"], known["k"], known["v"], causal=example.causal, scale=scale, see="steps")
-    found = {"scores": taken.scores, "scaled": taken.scaled, "weights": taken.weights, "output": taken.output}
-    by_step = {name: value[0] if len(value) == 1 else value for name, value in {**known, **found}.items()}
+    later = {"scores": taken.scores, "scaled": taken.scaled, "weights": taken.weights, "output": taken.output}
+    by_step = {name: value[0] if len(value) == 1 else value for name, value in {**known, **later}.items()}
     inputs = ("x", "positions", "x_p", "w_q", "w_k", "w_v")
     values = {name: matrices[name] for name in inputs if name in matrices} | by_step
     if len(taken.output) > 1 and "w_o" in matrices:
@@ -196,12 +196,14 @@ def whole_sheet(example: Example, matrices: Mapping[str, Tensor], known: Mapping
 
 def part_sheet(example: Example) -> Sheet:
     """An example that starts later: from its scores or weights on."""
-    chain = Chain.of(example)
-    if any(matrix.ndim > 2 for matrix in chain.given.values()) or example.heads > 1:
+    derivation = Derivation.of(example)
+    if any(matrix.ndim > 2 for matrix in derivation.given.values()) or example.heads > 1:
         raise InputError(
-            "several heads need q, k and v", found=", ".join(chain.given), do="give all three, or one head"
+            "several heads need q, k and v", found=", ".join(derivation.given), do="give all three, or one head"
         )
-    known = explain(Sayings(chain, example.stated)).verdict.truth if example.stated else chain.follow({}, over=False)
+    known: Mapping[str, Tensor] = derivation.follow({}, over=False)
+    if example.stated:
+        known = explain(Claims(derivation, example.stated)).verdict.correct
     if not any(step in known for step in STEPS):
         raise InputError(
             "there is nothing to compute from", found=", ".join(known) or "no numbers", do="give q, k and v"

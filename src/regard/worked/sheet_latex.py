@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from regard.drawing.figures import column_figures, figure
 from regard.worked.sheet_numbers import SheetNumbers
 from regard.worked.story import Matrix, Step, story
-from regard.worked.worked_row import Row, worked_row
+from regard.worked.worked_row import WorkedRow, worked_row
 
 SYMBOLS = {
     "x": "X", "w_q": "W_Q", "w_k": "W_K", "w_v": "W_V", "q": "Q", "k": "K", "v": "V", "scores": r"QK^{\top}",
@@ -71,14 +71,14 @@ def bracketed(inner: str, width: int) -> str:
     return rf"\left[\begin{{array}}{{*{{{width}}}{{r}}}} {inner} \end{{array}}\right]"
 
 
-def row_latex(row: Row, heads: int) -> str:
+def row_latex(row: WorkedRow, heads: int) -> str:
     head = f", head {row.head}" if heads > 1 else ""
     lines = " \\\\\n".join(f"  {line}" for line in row_equations(row))
     title = rf"\paragraph{{The row of \emph{{{escape(row.query)}}}{head}}}"
     return f"{title}\n\\begin{{align*}}\n{lines}\n\\end{{align*}}"
 
 
-def row_equations(row: Row) -> Iterator[str]:
+def row_equations(row: WorkedRow) -> Iterator[str]:
     for product in row.products:
         token = rf"\text{{{escape(product.token)}}}"
         if product.factors:

@@ -46,16 +46,16 @@ class SheetNumbers:
 
     def occurrence(self, query: str) -> int:
         word, colon, number = query.rpartition(":")
-        places = self.places(word)
-        if not colon or not number.isdecimal() or not places:
+        rows = self.rows(word)
+        if not colon or not number.isdecimal() or not rows:
             raise UnknownNameError("word", query, self.queries)
-        if not 1 <= int(number) <= len(places):
+        if not 1 <= int(number) <= len(rows):
             raise InputError(
-                f"{word!r} does not stand there so often", found=f"{query}; it stands there {len(places)} times",
-                do=f"choose {word}:1 to {word}:{len(places)}",
+                f"{word!r} does not stand there so often", found=f"{query}; it stands there {len(rows)} times",
+                do=f"choose {word}:1 to {word}:{len(rows)}",
             )  # fmt: skip
-        return places[int(number) - 1]
+        return rows[int(number) - 1]
 
-    def places(self, word: str) -> list[int]:
+    def rows(self, word: str) -> list[int]:
         """The rows of a word."""
         return [row for row, query in enumerate(self.queries) if query == word]

@@ -14,7 +14,7 @@ from rich.text import Text
 from regard.drawing.figures import column_figures
 from regard.worked.sheet_numbers import SheetNumbers
 from regard.worked.story import Matrix, Step, story
-from regard.worked.worked_row import Row, row_lines, worked_row
+from regard.worked.worked_row import WorkedRow, row_lines, worked_row
 
 BOXED = 2  # spaces before everything that belongs to a heading
 
@@ -75,7 +75,7 @@ def warmth(share: float | None) -> Style:
     return Style(color=ink, bgcolor="#{:02x}{:02x}{:02x}".format(*ground))
 
 
-def row_view(row: Row, heads: int) -> RenderableType:
+def row_view(row: WorkedRow, heads: int) -> RenderableType:
     title = f'\nThe row of "{row.query}"' + (f", head {row.head}" if heads > 1 else "") + ", product by product"
     lines = Text("\n").join(Text(line) for line in row_lines(row))
     return Group(Text(title, style="bold cyan"), Padding(lines, (0, 0, 0, BOXED)))

@@ -87,15 +87,15 @@ def scale_sentence(sheet: SheetNumbers) -> str:
     own = sheet.scale * sheet.temperature
     if sheet.d is not None:
         root = math.sqrt(sheet.d)
-        told = f"Divide by √d = √{sheet.d:g} = {root:.4g}, so that long vectors do not saturate the softmax."
+        sentence = f"Divide by √d = √{sheet.d:g} = {root:.4g}, so that long vectors do not saturate the softmax."
     elif own == 1:
-        told = "Nothing is scaled here: the scores stay as they are."
+        sentence = "Nothing is scaled here: the scores stay as they are."
     else:
-        told = f"Multiply by the scale c = {own:.4g} that was asked for, instead of dividing by √d."
+        sentence = f"Multiply by the scale c = {own:.4g} that was asked for, instead of dividing by √d."
     if sheet.temperature == 1:
-        return told
+        return sentence
     sense = "sharper" if sheet.temperature < 1 else "more even"
-    return f"{told} Then divide by the temperature T = {sheet.temperature:g}: the weights become {sense}."
+    return f"{sentence} Then divide by the temperature T = {sheet.temperature:g}: the weights become {sense}."
 
 
 def mask_step(sheet: SheetNumbers) -> Step:

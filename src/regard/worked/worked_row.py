@@ -28,7 +28,7 @@ class Product:
 
 
 @dataclass(frozen=True)
-class Row:
+class WorkedRow:
     """What one query does, in one head."""
 
     query: str
@@ -40,7 +40,7 @@ class Row:
     shift: float  # subtracted from every score before e^: the largest one, where e^ would grow out of hand; else 0
 
 
-def worked_row(sheet: SheetNumbers, query: str | int | None = None, head: int = 0) -> Row | None:
+def worked_row(sheet: SheetNumbers, query: str | int | None = None, head: int = 0) -> WorkedRow | None:
     """One row product by product; None if the sheet has no weights."""
     if "weights" not in sheet.values:
         return None
@@ -50,14 +50,14 @@ def worked_row(sheet: SheetNumbers, query: str | int | None = None, head: int = 
     shift = largest if largest > LARGE else 0.0
     products = [product(sheet, (row, column), head, shift) for column in range(weights.shape[1])]
     output = of_head(sheet, "output", head)[row].tolist() if "output" in sheet.values else ()
-    return Row(named(sheet, row), head, tuple(products), tuple(output), *scaling(sheet), shift)
+    return WorkedRow(named(sheet, row), head, tuple(products), tuple(output), *scaling(sheet), shift)
 
 
 def named(sheet: SheetNumbers, row: int) -> str:
     """The word of a row, and which of its occurrences it is where there are several."""
     word = sheet.queries[row]
-    places = sheet.places(word)
-    return word if len(places) == 1 else f"{word} ({places.index(row) + 1} of {len(places)})"
+    rows = sheet.rows(word)
+    return word if len(rows) == 1 else f"{word} ({rows.index(row) + 1} of {len(rows)})"
 
 
 def scaling(sheet: SheetNumbers) -> tuple[float | None, float | None]:
@@ -88,13 +88,13 @@ def of_head(sheet: SheetNumbers, name: str, head: int) -> Tensor:
     return value[head] if value.ndim == 3 else value
 
 
-def row_lines(row: Row) -> Iterator[str]:
+def row_lines(row: WorkedRow) -> Iterator[str]:
     """The row as aligned lines of plain text: scores, scaled, exponentials, weights, output."""
     wide = max(len(product.token) for product in row.products)
     for product in row.products:
-        made = f"{sum_of_products(product.factors)} = " if product.factors else ""
+        before = f"{sum_of_products(product.factors)} = " if product.factors else ""
         if not math.isnan(product.score):
-            yield f"score of  {product.token:<{wide}}  {made}{figure(product.score)}"
+            yield f"score of  {product.token:<{wide}}  {before}{figure(product.score)}"
     by = f"/ {figure(row.divisor)}" if row.divisor else f"× {figure(row.factor)}" if row.factor else ""
     if by and not math.isnan(row.products[0].scaled):
         for product in row.products:
@@ -110,7 +110,7 @@ def row_lines(row: Row) -> Iterator[str]:
         yield f"output    {'':<{wide}}  {mixed} = {vector(row.output)}"
 
 
-def softmax_lines(row: Row, wide: int) -> Iterator[str]:
+def softmax_lines(row: WorkedRow, wide: int) -> Iterator[str]:
     total = sum(product.exponential for product in row.products)
     if row.shift:
         yield f"softmax   {'':<{wide}}  {figure(row.shift)}, the largest, is subtracted first: no weight changes"
@@ -118,5 +118,5 @@ def softmax_lines(row: Row, wide: int) -> Iterator[str]:
     yield f"softmax   {'':<{wide}}  sum of all e^s = {terms} = {figure(total)}"
     for product in row.products:
         power = f"e^{figure(product.scaled - row.shift)} / sum = " if product.weight else "hidden: "
-        made = f"{power}{figure(product.exponential)} / {figure(total)} = " if product.weight else power
-        yield f"weight of {product.token:<{wide}}  {made}{figure(product.weight)}"
+        before = f"{power}{figure(product.exponential)} / {figure(total)} = " if product.weight else power
+        yield f"weight of {product.token:<{wide}}  {before}{figure(product.weight)}"
