@@ -112,7 +112,9 @@ def one_by_one(task: Task, given: EvaluationData, score: str | None, told: Progr
 
     name = score or default_score(task)
     found = effect(task, lambda model: scored(model, given, name), told=told)
-    view = effect_view(found, f"what the silence of each head changes: {LABELS.get(name, name)}, {given.name}")
+    view = effect_view(
+        found.baseline, found.lines, f"what the silence of each head changes: {LABELS.get(name, name)}, {given.name}"
+    )
     heads = [asdict(one) for one in found.lines]
     return Found(view, {"score": name, "baseline": found.baseline, "heads": heads}, found)
 
@@ -169,7 +171,7 @@ def pronouns_view(found: Ablation, near: str, far: str) -> RenderableType:
 
     title = "the probability of the right pronoun, where il or elle is to be written"
     return Group(
-        effect_view(found.alone, title),
+        effect_view(found.alone.baseline, found.alone.lines, title),
         Text(f"\nfound on {near}: {found.searched.asked:,} sentences with an it, {found.searched.others:,} without"),
         lines_view(found.found),
         Text(f"\nshown on {far}: {found.tested.asked:,} sentences with an it, {found.tested.others:,} without"),

@@ -130,7 +130,7 @@ def to_file(seen: Recording, views: list[View], kind: str, file: str) -> None:
         if first.rows is not None or first.columns is not None:
             typer.echo("note: a page holds whole maps, so --rows and --columns do not change it", err=True)
         head = None if first.site is None else first.head
-        write(page(seen, site=first.site, head=head, row=first.row), file)
+        write(page(seen.last, site=first.site, head=head, row=first.row), file)
     elif kind == "svg":
         from regard.lens.draw.heat_svg import svg
 
@@ -141,7 +141,7 @@ def to_file(seen: Recording, views: list[View], kind: str, file: str) -> None:
         write_png(picture(seen.last, *views), sys.stdout.buffer if file == STANDARD else file)
         said(file)
     else:
-        from regard.lens.head_kinds import write_csv
+        from regard.drawing.writing import write_csv
 
         write_csv(sys.stdout if file == STANDARD else file, tables(seen.last, views))
         said(file)

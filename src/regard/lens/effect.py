@@ -11,24 +11,17 @@ from typing import Any
 
 from torch import Tensor
 
+from regard.drawing.plain import as_text
+from regard.drawing.writing import write_csv, write_text
 from regard.errors import InputError, UnknownNameError
 from regard.lens.assembly.storage import Keep
-from regard.lens.head_kinds import write_csv
+from regard.lens.draw.effect_map import HeadEffect as HeadEffect
+from regard.lens.draw.effect_map import effect_svg, effect_view
 from regard.lens.hooks.changes import Means
 from regard.lens.hooks.opened import opened
 from regard.lens.intervene import intervene, led
 
 Told = Callable[[int, int], None]
-
-
-@dataclass(frozen=True)
-class HeadEffect:
-    """One head: the score without it, and what its silence changed."""
-
-    site: str
-    head: int
-    score: float
-    change: float
 
 
 @dataclass(frozen=True)
@@ -44,22 +37,20 @@ class Effect:
 
     def to_csv(self, path: str | Path) -> None:
         """The table, with a header."""
-        write_csv(path, iter([[field.name for field in fields(HeadEffect)], *map(list, map(astuple, self.lines))]))
+        write_csv(path, [[field.name for field in fields(HeadEffect)], *map(astuple, self.lines)])
 
     def to_svg(self, path: str | Path | None = None, *, title: str = "") -> str:
         """A heat map: sites down, heads across, what the silence of each changed; also written where a path says."""
-        from regard.lens.draw.effect_map import effect_svg, written
-
-        return written(effect_svg(self, title), path)
+        svg = effect_svg(self.baseline, self.lines, title)
+        if path is not None:
+            write_text(svg, path)
+        return svg
 
     def _repr_html_(self) -> str:
         return self.to_svg()
 
     def __str__(self) -> str:
-        from regard.drawing.plain import as_text
-        from regard.lens.draw.effect_map import effect_view
-
-        return as_text(effect_view(self))
+        return as_text(effect_view(self.baseline, self.lines))
 
 
 def effect(

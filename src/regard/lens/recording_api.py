@@ -9,14 +9,15 @@ from typing import Any, Concatenate, ParamSpec, TypeVar, Unpack
 
 from regard.attention.scores import blocks
 from regard.attention.tiles import Axis, Extent
+from regard.drawing.writing import write_csv, write_text
 from regard.errors import InputError
 from regard.lens.alignment.from_recording import Alignment, HeadNumbers, Splits, align_calls
 from regard.lens.assembly.recorder import Recorder
 from regard.lens.draw.heat import Part, View, sides_in_words
 from regard.lens.draw.heat_picture import picture
-from regard.lens.draw.heat_svg import svg, write_svg
-from regard.lens.draw.page import Opened, page, show, write_page
-from regard.lens.head_kinds import Heads, Tally, write_csv
+from regard.lens.draw.heat_svg import svg
+from regard.lens.draw.page import Opened, page, show
+from regard.lens.head_kinds import Heads, Tally
 from regard.lens.recording.fidelity import Badge
 from regard.lens.recording.file import read_calls, write_calls
 from regard.lens.recording.forward import Call
@@ -144,7 +145,7 @@ class Recording:
         """
         drawn = svg(picture(self.last, View(site, head, **part)))
         if path is not None:
-            write_svg(drawn, path)
+            write_text(drawn, path)
         return drawn
 
     def to_png(self, path: str | Path, site: str | None = None, head: int | None = None, **part: Unpack[Part]) -> None:
@@ -163,7 +164,7 @@ class Recording:
         """
         made = page(self.last, **opened)
         if path is not None:
-            write_page(made, path)
+            write_text(made, path)
         return made
 
     def show(self, **opened: Unpack[Opened]) -> Any:

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 from importlib.resources import files
-from pathlib import Path
 
 from regard.drawing.colours import colour, hexadecimal
-from regard.errors import FileError
 from regard.lens.draw.heat import shares
 from regard.lens.draw.heat_picture import GAPPED, SIZES, SLANT, Panel, Picture, Words
 
@@ -26,14 +24,6 @@ def svg(made: Picture) -> str:
         f"<title>{escape(made.title)}</title>\n<desc>{escape(made.badge)}</desc>\n"
         f'<style>\n{style()}</style>\n<rect class="ground" {size}/>\n{panels}\n{scale(made)}\n{words}\n</svg>\n'
     )
-
-
-def write_svg(drawn: str, path: str | Path) -> None:
-    try:
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
-        Path(path).write_text(drawn, encoding="utf-8")
-    except OSError as error:
-        raise FileError(f"cannot write {path}", found=str(error), do="choose another place, or make room") from error
 
 
 def style() -> str:

@@ -79,7 +79,7 @@ def test_what_is_exact_is_so_to_a_part_of_a_level() -> None:
 
 
 def test_all_sites_of_two_texts(seen: Recording) -> None:
-    read = Read(payload(seen))
+    read = Read(payload(seen.last))
     assert [one["site"] for one in read.told["maps"]] == seen.sites
     assert [one["kind"] for one in read.told["maps"]] == ["encoder", "encoder", "decoder", "cross", "decoder", "cross"]
     for site, (levels, _) in zip(seen.sites, read.maps, strict=True):
@@ -91,9 +91,9 @@ def test_all_sites_of_two_texts(seen: Recording) -> None:
 
 
 def test_a_page_has_the_tokens_that_rows_read_and_those_that_they_write(seen: Recording) -> None:
-    told = payload(seen).told
+    told = payload(seen.last).told
     assert told["row"] == "output"
-    assert payload(seen, row="input").told["row"] == "input"
+    assert payload(seen.last, row="input").told["row"] == "input"
     for one in told["maps"]:
         read = told["texts"][one["rows"]]["tokens"]
         assert read == seen.labels(one["site"])[0]
@@ -209,7 +209,7 @@ def test_a_page_asks_nothing_of_any_network() -> None:
 
 
 def test_the_badge_is_told_in_full_and_a_false_one_warns(seen: Recording) -> None:
-    told = payload(seen).told
+    told = payload(seen.last).told
     assert told["badge"]["state"] == "true"
     assert told["badge"]["text"] == str(seen.badge)
     assert dict(told["badge"]["lines"])["shown"] == "to 0.002; top 5 keys of a row exact"
@@ -251,7 +251,7 @@ def test_names_of_sites_without_what_they_share() -> None:
 
 
 def test_measures_are_means_over_rows(seen: Recording) -> None:
-    told = payload(seen).told["maps"][0]["measures"]
+    told = payload(seen.last).told["maps"][0]["measures"]
     lines = [line for line in Recording(calls=[one_text(seen.last)]).heads().lines if line.site == "encoder.0.self"]
     assert [pair[0] for pair in told] == pytest.approx([line.entropy for line in lines], abs=1e-4)
     assert [pair[1] for pair in told] == pytest.approx([line.top_weight for line in lines], abs=1e-4)
@@ -278,22 +278,22 @@ def test_to_html_returns_and_writes(seen: Recording, tmp_path: Path) -> None:
 
 def test_what_is_not_there_is_said_so(seen: Recording) -> None:
     with pytest.raises(UnknownNameError, match=r"decoder\.1\.cross"):
-        page(seen, site="decoder.1.cros")
+        page(seen.last, site="decoder.1.cros")
     with pytest.raises(InputError, match="head 9"):
-        page(seen, site="decoder.1.cross", head=9)
+        page(seen.last, site="decoder.1.cross", head=9)
     with pytest.raises(InputError, match="site"):
-        page(seen, head=1)
+        page(seen.last, head=1)
     with pytest.raises(InputError, match="batch=5"):
-        page(seen, batch=5)
+        page(seen.last, batch=5)
 
 
 def test_without_anywidget_a_notebook_gets_the_page(seen: Recording, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(notebook, "find_spec", lambda name: None)
     still = seen.show(title="mine")
-    assert still._repr_html_() == fragment(seen, title="mine")
+    assert still._repr_html_() == fragment(seen.last, title="mine")
     assert repr(still).startswith("attention of 24 heads at 6 sites: mine (regard, float32")
     assert "\n" not in repr(still)
-    assert show(seen.last)._repr_html_() == fragment(seen)
+    assert show(seen.last)._repr_html_() == fragment(seen.last)
 
 
 def test_a_recording_says_what_it_holds(seen: Recording) -> None:

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from html import escape
-from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import Unpack
 
-from regard.errors import FileError
 from regard.lens.draw.page.letters import as_letters
 from regard.lens.draw.page.payload import Opened, Payload, payload
 from regard.lens.recording.forward import Call
 from regard.widget import script
-
-if TYPE_CHECKING:
-    from regard.lens.recording_api import Recording
 
 GROUND = (
     "html { background: #fbf9f5; }\nbody { margin: 0; }\n"
@@ -22,13 +17,13 @@ GROUND = (
 WAITING = "The maps are drawn by a script, and none ran here. Open this page in a browser, or trust the notebook."
 
 
-def page(seen: Recording | Call, **opened: Unpack[Opened]) -> str:
-    """A whole HTML document: every head of the call, or of a recording's last.
+def page(call: Call, **opened: Unpack[Opened]) -> str:
+    """A whole HTML document: every head of the call.
 
     `site`, and with it `head`, is what it opens with; of a long text that is shown finer than the rest. `batch` is the
     place of the text in its batch, `title` by default the text itself.
     """
-    made = payload(seen, **opened)
+    made = payload(call, **opened)
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -38,9 +33,9 @@ def page(seen: Recording | Call, **opened: Unpack[Opened]) -> str:
     )
 
 
-def fragment(seen: Recording | Call, **opened: Unpack[Opened]) -> str:
+def fragment(call: Call, **opened: Unpack[Opened]) -> str:
     """The same to stand inside another page, such as a notebook: any number of them, each in its own tree."""
-    return fragment_of(payload(seen, **opened))
+    return fragment_of(payload(call, **opened))
 
 
 def fragment_of(made: Payload) -> str:
@@ -70,11 +65,3 @@ def program() -> str:
 def plain(text: str) -> str:
     """For HTML, in characters of any encoding."""
     return escape(text).encode("ascii", "xmlcharrefreplace").decode()
-
-
-def write_page(made: str, path: str | Path) -> None:
-    try:
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
-        Path(path).write_text(made, encoding="utf-8")
-    except OSError as error:
-        raise FileError(f"cannot write {path}", found=str(error), do="choose another place, or make room") from error

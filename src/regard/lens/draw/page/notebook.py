@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
 from regard.lens.draw.page.answers import answers
 from regard.lens.draw.page.document import fragment_of
@@ -11,13 +11,9 @@ from regard.lens.draw.page.payload import Opened, Payload, payload
 from regard.lens.recording.forward import Call
 from regard.widget import Still, widget
 
-if TYPE_CHECKING:
-    from regard.lens.recording_api import Recording
 
-
-def show(seen: Recording | Call, **opened: Unpack[Opened]) -> Any:
+def show(call: Call, **opened: Unpack[Opened]) -> Any:
     """For the last line of a cell, or `display(...)`; the widget asks for exact numbers, the still page holds some."""
-    call = seen if isinstance(seen, Call) else seen.last
     made = payload(call, **opened)
     still = Still(fragment_of(made), line(made))
     if find_spec("anywidget") is None:

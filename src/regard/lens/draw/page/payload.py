@@ -6,7 +6,7 @@ import json
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
@@ -15,9 +15,6 @@ from regard.lens.draw.page.legend import describe, headline
 from regard.lens.draw.page.plan import plan
 from regard.lens.recording.forward import Call
 from regard.lens.recording.tokens import Row
-
-if TYPE_CHECKING:
-    from regard.lens.recording_api import Recording
 
 ROOM = 735_000  # deflated bytes: as letters, with the code beside them, just under a megabyte
 FEWER = (KEYS, 3, 1)  # exact keys a row: as many as there is room for, at least one
@@ -50,10 +47,9 @@ class Payload:
         return json.dumps(self.told, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
 
 
-def payload(seen: Recording | Call, **how: Unpack[Opened]) -> Payload:
-    """Of a call; of a recording's last."""
+def payload(call: Call, **how: Unpack[Opened]) -> Payload:
+    """Of every head of a call."""
     title, site, head, batch = how.get("title"), how.get("site"), how.get("head"), how.get("batch", 0)
-    call = seen if isinstance(seen, Call) else seen.last
     plates = plan(call, batch, site, head)
     found = [cells(call, plate, batch) for plate in plates]
     levels = deflated(b"".join(part.levels for part in found))
