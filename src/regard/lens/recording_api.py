@@ -13,7 +13,7 @@ from regard.drawing.writing import write_csv, write_text
 from regard.errors import InputError
 from regard.lens.alignment.from_recording import Alignment, HeadNumbers, Splits, align_calls
 from regard.lens.assembly.recorder import Recorder
-from regard.lens.draw.heat import Part, View, sides_in_words
+from regard.lens.draw.heat import MapOptions, View, sides_in_words
 from regard.lens.draw.heat_picture import picture
 from regard.lens.draw.heat_svg import svg
 from regard.lens.draw.page import Opened, page, show
@@ -136,23 +136,29 @@ class Recording:
         write_csv(path, table(self.last, View(site, head, rows, columns, batch, row)))
 
     def to_svg(
-        self, path: str | Path | None = None, site: str | None = None, head: int | None = None, **part: Unpack[Part]
+        self,
+        path: str | Path | None = None,
+        site: str | None = None,
+        head: int | None = None,
+        **options: Unpack[MapOptions],
     ) -> str:
         """A heat map as a standalone SVG: one head, without a head all of a site, without a site all there are.
 
         `rows` and `columns` are (start, stop), `batch` the text; `row` as for `to_csv`. Above 65,536 cells (256 x 256)
         they are pooled, and the badge in the picture says so. With a path it is also written there.
         """
-        drawn = svg(picture(self.last, View(site, head, **part)))
+        drawn = svg(picture(self.last, View(site, head, **options)))
         if path is not None:
             write_text(drawn, path)
         return drawn
 
-    def to_png(self, path: str | Path, site: str | None = None, head: int | None = None, **part: Unpack[Part]) -> None:
+    def to_png(
+        self, path: str | Path, site: str | None = None, head: int | None = None, **options: Unpack[MapOptions]
+    ) -> None:
         """The same picture as a PNG, twice as fine as the screen."""
         from regard.lens.draw.heat_png import write_png  # Pillow only where it is needed
 
-        write_png(picture(self.last, View(site, head, **part)), path)
+        write_png(picture(self.last, View(site, head, **options)), path)
 
     def to_html(self, path: str | Path | None = None, **opened: Unpack[Opened]) -> str:
         """All heads as one interactive page that needs no network; with a path it is also written there.

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from regard.drawing.plain import as_text
-from regard.lens.draw.heat_terminal import style
+from regard.lens.draw.heat_cells import style
 
 COLUMNS = {
     "entropy": "entropy", "top_weight": "top weight", "distance": "distance", "first": "first token", "own": "itself",

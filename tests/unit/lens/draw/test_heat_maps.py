@@ -18,13 +18,15 @@ from regard.drawing.colours import NIGHT, PAPER, WARM, colour, hexadecimal, ink_
 from regard.errors import FileError, InputError, UnknownNameError
 from regard.lens.draw import heat_png
 from regard.lens.draw.default_view import choose, find_sites, find_token, told_apart
-from regard.lens.draw.heat import View, heats, largest, shares
+from regard.lens.draw.heat import View, heats
+from regard.lens.draw.heat_cells import columns_for
 from regard.lens.draw.heat_labels import cut, label
+from regard.lens.draw.heat_map import largest, shares
 from regard.lens.draw.heat_picture import CELLS, picture
 from regard.lens.draw.heat_png import FINE, has, legible, png
 from regard.lens.draw.heat_small import SmallMaps
 from regard.lens.draw.heat_svg import LEVELS, tint
-from regard.lens.draw.heat_terminal import HeatView, columns_for, top_view
+from regard.lens.draw.heat_terminal import HeatView, top_view
 from regard.lens.recording_api import Recording
 from regard.lens.watch import watch
 from tests.bounds import small_apart
@@ -251,7 +253,7 @@ def test_names_are_written(pair: Recording) -> None:
     """Every label leaves ink where it stands."""
     made = picture(pair.last, View(CROSS, 2))
     image = png(made).convert("L")
-    for words in made.words:
+    for words in made.texts:
         if words.text.strip("."):
             x, y = round(words.x * FINE), round(words.y * FINE)
             box = (x, y - 40, x + 60, y + 6) if words.anchor == "start" else (x - 60, y - 24, x, y + 8)
