@@ -132,11 +132,11 @@ def to_file(seen: Recording, views: list[View], kind: str, file: str) -> None:
         head = None if first.site is None else first.head
         write(page(seen.last, site=first.site, head=head, row=first.row), file)
     elif kind == "svg":
-        from regard.lens.draw.heat_svg import svg
+        from regard.drawing.heat_svg import svg
 
         write(svg(picture(seen.last, *views)), file)
     elif kind == "png":
-        from regard.lens.draw.heat_png import write_png
+        from regard.drawing.heat_png import write_png
 
         write_png(picture(seen.last, *views), sys.stdout.buffer if file == STANDARD else file)
         said(file)

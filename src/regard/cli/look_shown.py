@@ -67,8 +67,8 @@ def keys_view(call: Call, view: View, token: str | None, top: int | None) -> Ren
 
 def rows_of(call: Call, view: View, token: str) -> list[int]:
     """The rows of a token; one that nobody wrote has none among those that write."""
+    from regard.drawing.heat_labels import label
     from regard.lens.draw.default_view import find_token
-    from regard.lens.draw.heat_labels import label
 
     assert view.site is not None
     names, read = ([label(one) for one in call.labels(view.site, row=row)[0]] for row in (view.row, "input"))

@@ -9,13 +9,13 @@ from typing import Any, Concatenate, ParamSpec, TypeVar, Unpack
 
 from regard.attention.scores import blocks
 from regard.attention.tiles import Axis, Extent
+from regard.drawing.heat_svg import svg
 from regard.drawing.writing import write_csv, write_text
 from regard.errors import InputError
 from regard.lens.alignment.from_recording import Alignment, HeadNumbers, Splits, align_calls
 from regard.lens.assembly.recorder import Recorder
 from regard.lens.draw.heat import MapOptions, View, sides_in_words
 from regard.lens.draw.heat_picture import picture
-from regard.lens.draw.heat_svg import svg
 from regard.lens.draw.page import Opened, page, show
 from regard.lens.head_kinds import Heads, Tally
 from regard.lens.recording.fidelity import Badge
@@ -156,7 +156,7 @@ class Recording:
         self, path: str | Path, site: str | None = None, head: int | None = None, **options: Unpack[MapOptions]
     ) -> None:
         """The same picture as a PNG, twice as fine as the screen."""
-        from regard.lens.draw.heat_png import write_png  # Pillow only where it is needed
+        from regard.drawing.heat_png import write_png  # Pillow only where it is needed
 
         write_png(picture(self.last, View(site, head, **options)), path)
 

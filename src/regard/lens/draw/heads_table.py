@@ -11,8 +11,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from regard.drawing.heat_cells import style
 from regard.drawing.plain import as_text
-from regard.lens.draw.heat_cells import style
 
 COLUMNS = {
     "entropy": "entropy", "top_weight": "top weight", "distance": "distance", "first": "first token", "own": "itself",

@@ -9,8 +9,8 @@ from typing import TypedDict
 import torch
 
 from regard.attention.tiles import Axis, Extent
-from regard.lens.draw.heat_labels import grouped, label
-from regard.lens.draw.heat_map import HeatMap
+from regard.drawing.heat_labels import grouped, label
+from regard.drawing.heat_map import HeatMap
 from regard.lens.recording.fidelity import Badge, together
 from regard.lens.recording.forward import Call
 from regard.lens.recording.tokens import Row

@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
+from regard.drawing.heat_layout import Captions, Picture, lay_out
+from regard.drawing.heat_map import topmost
 from regard.lens.draw.heat import HeadMap, View, badge_of, heats, sides_in_words
-from regard.lens.draw.heat_layout import Captions, Picture, lay_out
-from regard.lens.draw.heat_map import topmost
 from regard.lens.recording.forward import Call
 
 CELLS = 1 << 16  # of a whole picture: one map of 256 x 256, or many smaller ones; beyond, cells are pooled

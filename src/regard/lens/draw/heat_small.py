@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
+from regard.drawing.heat_cells import coloured, side_by_side
+from regard.drawing.heat_map import largest, topmost
 from regard.lens.draw.heat import View, heats, sides_in_words
-from regard.lens.draw.heat_cells import coloured, side_by_side
-from regard.lens.draw.heat_map import largest, topmost
 from regard.lens.draw.heat_terminal import verdict
 from regard.lens.recording.forward import Call
 

@@ -10,10 +10,10 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
+from regard.drawing.heat_cells import FAINT, SHADES, body, coloured, columns_for, header, style
+from regard.drawing.heat_labels import cut, label
+from regard.drawing.heat_map import HeatMap, largest, topmost
 from regard.lens.draw.heat import HeadMap, View, badge_of, heats, sides_in_words, top_keys
-from regard.lens.draw.heat_cells import FAINT, SHADES, body, coloured, columns_for, header, style
-from regard.lens.draw.heat_labels import cut, label
-from regard.lens.draw.heat_map import HeatMap, largest, topmost
 from regard.lens.recording.forward import Call
 
 BESIDE = 16  # characters of a row's name at most

@@ -13,19 +13,19 @@ import torch
 from PIL import Image
 from rich.console import Console
 
+from regard.drawing import heat_png
 from regard.drawing.colour_font import ColourFont
 from regard.drawing.colours import NIGHT, PAPER, WARM, colour, hexadecimal, ink_on, oklab
+from regard.drawing.heat_cells import columns_for
+from regard.drawing.heat_labels import cut, label
+from regard.drawing.heat_map import largest, shares
+from regard.drawing.heat_png import FINE, has, legible, png
+from regard.drawing.heat_svg import LEVELS, tint
 from regard.errors import FileError, InputError, UnknownNameError
-from regard.lens.draw import heat_png
 from regard.lens.draw.default_view import choose, find_sites, find_token, told_apart
 from regard.lens.draw.heat import View, heats
-from regard.lens.draw.heat_cells import columns_for
-from regard.lens.draw.heat_labels import cut, label
-from regard.lens.draw.heat_map import largest, shares
 from regard.lens.draw.heat_picture import CELLS, picture
-from regard.lens.draw.heat_png import FINE, has, legible, png
 from regard.lens.draw.heat_small import SmallMaps
-from regard.lens.draw.heat_svg import LEVELS, tint
 from regard.lens.draw.heat_terminal import HeatView, top_view
 from regard.lens.recording_api import Recording
 from regard.lens.watch import watch

@@ -10,8 +10,8 @@ import transformers
 from tokenizers import Tokenizer as Engine
 from tokenizers import decoders, models, pre_tokenizers, trainers
 
+from regard.drawing.heat_labels import cut, label
 from regard.lens.alignment.word_spans import joined
-from regard.lens.draw.heat_labels import cut, label
 from regard.lens.draw.page.legend import headline
 from regard.lens.recording.forward import Call
 from regard.lens.recording.tokens import BROKEN, NEXT, Text, alphabet, as_read, string_of, strings

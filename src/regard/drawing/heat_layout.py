@@ -10,8 +10,8 @@ from typing import Literal
 
 from rich.cells import cell_len
 
-from regard.lens.draw.heat_labels import cut
-from regard.lens.draw.heat_map import HeatMap, largest
+from regard.drawing.heat_labels import cut
+from regard.drawing.heat_map import HeatMap, largest
 
 EDGE = 20
 LETTER = 0.58  # how wide a letter is on average, for its size

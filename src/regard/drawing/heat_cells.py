@@ -12,8 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from regard.drawing.colours import colour, hexadecimal, ink_on
-from regard.lens.draw.heat_labels import cut
-from regard.lens.draw.heat_map import HeatMap, largest, shares
+from regard.drawing.heat_labels import cut
+from regard.drawing.heat_map import HeatMap, largest, shares
 from regard.text.characters import characters
 
 STACK = 10  # characters of a column's name when it is written downwards

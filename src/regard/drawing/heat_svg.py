@@ -7,8 +7,8 @@ from html import escape
 from importlib.resources import files
 
 from regard.drawing.colours import colour, hexadecimal
-from regard.lens.draw.heat_layout import GAPPED, SIZES, SLANT, Panel, Picture, PictureText
-from regard.lens.draw.heat_map import shares
+from regard.drawing.heat_layout import GAPPED, SIZES, SLANT, Panel, Picture, PictureText
+from regard.drawing.heat_map import shares
 
 LEVELS = 64  # of colour: a weight is shown to within 1 part in 126 of the largest
 
@@ -28,7 +28,7 @@ def svg(picture: Picture) -> str:
 
 def style() -> str:
     """Colours by class, each for light and for dark."""
-    own = files("regard.lens.draw").joinpath("heat_svg.css").read_text(encoding="utf-8")
+    own = files("regard.drawing").joinpath("heat_svg.css").read_text(encoding="utf-8")
     light, dark = (
         "".join(f".heat .l{level} {{ fill: {tint(level, dark=dark)}; }}\n" for level in range(LEVELS))
         for dark in (False, True)

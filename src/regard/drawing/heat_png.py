@@ -15,9 +15,9 @@ from PIL.PngImagePlugin import PngInfo
 
 from regard.drawing.colour_font import ColourFont, colour_fonts
 from regard.drawing.colours import colour
+from regard.drawing.heat_layout import GAPPED, SIZES, SLANT, Panel, Picture, PictureText
+from regard.drawing.heat_map import shares
 from regard.drawing.writing import cannot_write
-from regard.lens.draw.heat_layout import GAPPED, SIZES, SLANT, Panel, Picture, PictureText
-from regard.lens.draw.heat_map import shares
 from regard.text.characters import JOINER, characters
 
 FINE = 2  # pixels of the file for one of the picture
