@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from regard.errors import InputError
+from regard.errors import InputError, some
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -82,8 +82,6 @@ def rows_of(call: Call, view: View, token: str) -> list[int]:
 
 def elsewhere(call: Call, views: dict[View, str]) -> str:
     """Why these heads, and where to look next."""
-    from regard.models.checkpoint import some
-
     shown = [str(view.site) for view in views]
     others = [site for site in call.sites if site not in shown]
     heads = list(dict.fromkeys(str(head) for site in shown for head in call.map(site).heads))

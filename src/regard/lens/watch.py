@@ -10,14 +10,13 @@ from typing import Any
 import torch
 from torch import nn
 
-from regard.errors import InputError, UnknownNameError
+from regard.errors import InputError, UnknownNameError, some
 from regard.lens.assembly.recorder import Recorder
 from regard.lens.assembly.storage import Keep
 from regard.lens.hooks.opened import opened
 from regard.lens.hooks.own_models import hold_ours, replaced
 from regard.lens.recording_api import Recording
 from regard.models import Recurrent, seams
-from regard.models.checkpoint import some
 from regard.tasks import Generator, Translator
 
 DTYPES = {"float64": torch.float64, "float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}

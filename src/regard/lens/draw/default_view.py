@@ -8,9 +8,8 @@ from fnmatch import fnmatchcase
 
 import torch
 
-from regard.errors import InputError, nearest
+from regard.errors import InputError, nearest, some
 from regard.lens.recording.forward import Call
-from regard.models.checkpoint import some
 
 PART = re.compile("[₁-₉][₀-₉]*$")  # the number of a part, as in 🙂₂
 CELLS = 1 << 27  # weights that are looked at to choose; where there are more, the last layer is taken as it is
