@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import zlib
+from base64 import b64decode
 from collections.abc import Sequence
 from html.parser import HTMLParser
 from typing import Any
@@ -12,7 +13,6 @@ import torch
 from torch import Tensor
 
 from regard.attention import attend
-from regard.lens.draw.page.letters import BITS, LETTERS
 from regard.lens.draw.page.payload import Payload
 from regard.lens.recording.fidelity import Badge
 from regard.lens.recording.forward import Call
@@ -48,17 +48,13 @@ class Elements(HTMLParser):
         super().__init__(convert_charrefs=True)
         self.tags: list[str] = []
         self.parts: dict[str, str] = {}
-        self.bytes: dict[str, int] = {}
         self.text = ""
         self.part: str | None = None
         self.feed(page)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append(tag)
-        told = dict(attrs)
-        self.part = told.get("data-part")
-        if self.part is not None and told.get("data-bytes"):
-            self.bytes[self.part] = int(told["data-bytes"] or 0)
+        self.part = dict(attrs).get("data-part")
 
     def handle_endtag(self, tag: str) -> None:
         self.part = None
@@ -70,15 +66,8 @@ class Elements(HTMLParser):
             self.parts[self.part] = self.parts.get(self.part, "") + data
 
     def payload(self) -> Payload:
-        levels, exact = (from_letters(self.parts[part], self.bytes[part]) for part in ("levels", "exact"))
+        levels, exact = (b64decode(self.parts[part], validate=True) for part in ("levels", "exact"))
         return Payload(json.loads(self.parts["told"]), levels, exact)
-
-
-def from_letters(text: str, count: int) -> bytes:
-    pairs = zip(text[::2], text[1::2], strict=True)
-    values = (LETTERS.index(ord(high)) * len(LETTERS) + LETTERS.index(ord(low)) for high, low in pairs)
-    bits = "".join(f"{value:0{BITS}b}" for value in values)
-    return bytes(int(bits[8 * place : 8 * place + 8], 2) for place in range(count))
 
 
 class Read:

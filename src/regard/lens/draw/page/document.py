@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from html import escape
 from typing import Unpack
 
-from regard.lens.draw.page.letters import as_letters
 from regard.lens.draw.page.payload import Opened, Payload, payload
 from regard.lens.recording.forward import Call
 from regard.widget import script
@@ -52,8 +52,7 @@ def data(made: Payload) -> str:
     """In elements that no browser runs or shows."""
     parts = (("levels", made.levels), ("exact", made.exact))
     coded = "\n".join(
-        f'<script type="text/plain" data-part="{name}" data-bytes="{len(part)}">{as_letters(part)}</script>'
-        for name, part in parts
+        f'<script type="text/plain" data-part="{name}">{b64encode(part).decode()}</script>' for name, part in parts
     )
     return f'<script type="application/json" data-part="told">{made.json}</script>\n{coded}'
 

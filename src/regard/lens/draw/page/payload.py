@@ -16,9 +16,13 @@ from regard.lens.draw.page.plan import plan
 from regard.lens.recording.forward import Call
 from regard.lens.recording.tokens import Row
 
-ROOM = 735_000  # deflated bytes: as letters, with the code beside them, just under a megabyte
+ROOM = 689_000  # deflated bytes: in base64, with the code beside them, just under a megabyte
 FEWER = (KEYS, 3, 1)  # exact keys a row: as many as there is room for, at least one
 VERSION = 1
+# Level, memory and strategy of zlib. Noise is smallest without a search for repetitions, and where rows differ in short
+# blocks (of little memory), each with a code of its own.
+FOR_LEVELS = ((6, 9, zlib.Z_DEFAULT_STRATEGY), (6, 9, zlib.Z_HUFFMAN_ONLY), (6, 7, zlib.Z_HUFFMAN_ONLY))
+FOR_EXACT = ((9, 7, zlib.Z_FILTERED),)
 
 
 class Opened(TypedDict, total=False):
@@ -52,7 +56,7 @@ def payload(call: Call, **how: Unpack[Opened]) -> Payload:
     title, site, head, batch = how.get("title"), how.get("site"), how.get("head"), how.get("batch", 0)
     plates = plan(call, batch, site, head)
     found = [cells(call, plate, batch) for plate in plates]
-    levels = deflated(b"".join(part.levels for part in found))
+    levels = deflated(b"".join(part.levels for part in found), FOR_LEVELS)
     keys, exact = fitting(found, ROOM - len(levels))
     each = [0 if plate.pooled or part.broken else keys for plate, part in zip(plates, found, strict=True)]
     told = describe(call, plates, batch, each)
@@ -68,16 +72,16 @@ def payload(call: Call, **how: Unpack[Opened]) -> Payload:
     return Payload({**first, **told}, levels, exact)
 
 
-def deflated(data: bytes) -> bytes:
-    """As `DecompressionStream("deflate")` reads it: noise is smallest without a search for repetitions."""
-    packers = (zlib.compressobj(6, zlib.DEFLATED, 15, 9, how) for how in (zlib.Z_DEFAULT_STRATEGY, zlib.Z_HUFFMAN_ONLY))
+def deflated(data: bytes, ways: Sequence[tuple[int, int, int]]) -> bytes:
+    """As `DecompressionStream("deflate")` reads it, in the smallest of some ways."""
+    packers = (zlib.compressobj(level, zlib.DEFLATED, 15, memory, strategy) for level, memory, strategy in ways)
     return min((packer.compress(data) + packer.flush() for packer in packers), key=len)
 
 
 def fitting(found: Sequence[Cells], room: int) -> tuple[int, bytes]:
     """How many keys of a row are exact, and their bytes."""
     for keys in FEWER:
-        packed = deflated(planes([part for part in found if not part.broken], keys))
+        packed = deflated(planes([part for part in found if not part.broken], keys), FOR_EXACT)
         if len(packed) <= room:
             break
     return keys, packed
