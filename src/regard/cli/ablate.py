@@ -111,7 +111,7 @@ def one_by_one(task: Task, given: EvaluationData, score: str | None, told: Progr
     from regard.lens.effect import effect
 
     name = score or default_score(task)
-    found = effect(task, lambda model: scored(model, given, name), told=told)
+    found = effect(task, lambda model: scored(model, given, name), on_progress=told)
     view = effect_view(
         found.baseline, found.lines, f"what the silence of each head changes: {LABELS.get(name, name)}, {given.name}"
     )
