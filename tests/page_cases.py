@@ -67,23 +67,23 @@ class Elements(HTMLParser):
 
     def payload(self) -> Payload:
         levels, exact = (b64decode(self.parts[part], validate=True) for part in ("levels", "exact"))
-        return Payload(json.loads(self.parts["told"]), levels, exact)
+        return Payload(json.loads(self.parts["description"]), levels, exact)
 
 
 class Read:
     """Every weight of a payload, as a browser reads it."""
 
     def __init__(self, made: Payload) -> None:
-        self.told: dict[str, Any] = made.told
+        self.description: dict[str, Any] = made.description
         self.levels, self.exact = zlib.decompress(made.levels), zlib.decompress(made.exact)
         self.at = self.entry = 0
-        self.maps = [self.map(told) for told in made.told["maps"]]
+        self.maps = [self.map(told) for told in made.description["maps"]]
         assert self.at == len(self.levels)
         assert 4 * self.entry == len(self.exact)
 
     def map(self, told: dict[str, Any]) -> tuple[Tensor, list[list[dict[int, float]]]]:
         """The bytes (heads, rows, columns), and for every row of every head its exact weights by column."""
-        texts = [self.told["texts"][told[side]] for side in ("rows", "columns")]
+        texts = [self.description["texts"][told[side]] for side in ("rows", "columns")]
         sizes = [text["count"] if "count" in text else len(text["tokens"]) for text in texts]
         high, wide = (-(-size // cell) for size, cell in zip(sizes, told["cell"], strict=True))
         found = torch.zeros(len(told["heads"]), high, wide, dtype=torch.uint8)

@@ -261,7 +261,7 @@ def with_widget(call: Call, **opened: Any) -> str:
 {script()}
 const heard = [];
 const model = {{
-  get: (name) => ({{ name: "one", told: {json.dumps(made.json)}, levels: new Uint8Array({list(made.levels)}),
+  get: (name) => ({{ name: "one", description: {json.dumps(made.json)}, levels: new Uint8Array({list(made.levels)}),
                    exact: new Uint8Array({list(made.exact)}) }})[name],
   on: (name, listener) => heard.push(listener),
   send: (content) => (window.asked = content),

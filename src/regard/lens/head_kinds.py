@@ -59,14 +59,14 @@ class Tally:
     def add_text(self, call: Call, site: str, batch: int, rows: Tensor) -> None:
         """The rows of one text that are words."""
         one = call.pick(site, None, batch)
-        found = one.statistics()
-        self.note(site, one, "entropy", found.entropy[0][:, rows])
-        self.note(site, one, "top_weight", found.top_weight[0][:, rows])
-        self.note(site, one, "first", found.first_weight[0][:, rows])
+        statistics = one.statistics()
+        self.note(site, one, "entropy", statistics.entropy[0][:, rows])
+        self.note(site, one, "top_weight", statistics.top_weight[0][:, rows])
+        self.note(site, one, "first", statistics.first_weight[0][:, rows])
         if call.crosses(site):
             return
-        self.note(site, one, "distance", found.distance[0][:, rows])
-        self.note(site, one, "own", found.self_weight[0][:, rows])
+        self.note(site, one, "distance", statistics.distance[0][:, rows])
+        self.note(site, one, "own", statistics.self_weight[0][:, rows])
         self.note(site, one, "previous", previous(one, rows))
         text = call.source if call.sides(site)[0] == "source" else call.text
         if text is not None and batch < len(text.ids) and len(text.ids[batch]) >= one.keys:

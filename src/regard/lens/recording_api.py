@@ -16,7 +16,7 @@ from regard.lens.alignment.from_recording import Alignment, HeadNumbers, Splits,
 from regard.lens.assembly.recorder import Recorder
 from regard.lens.draw.heat import MapOptions, View, sides_in_words
 from regard.lens.draw.heat_picture import picture
-from regard.lens.draw.page import Opened, page, show
+from regard.lens.draw.page import PageOptions, page, show
 from regard.lens.head_kinds import Heads, Tally
 from regard.lens.recording.fidelity import Badge
 from regard.lens.recording.file import read_calls, write_calls
@@ -160,7 +160,7 @@ class Recording:
 
         write_png(picture(self.last, View(site, head, **options)), path)
 
-    def to_html(self, path: str | Path | None = None, **opened: Unpack[Opened]) -> str:
+    def to_html(self, path: str | Path | None = None, **options: Unpack[PageOptions]) -> str:
         """All heads as one interactive page that needs no network; with a path it is also written there.
 
         site, head  what it opens with; of a long text these are shown finer than the rest
@@ -168,14 +168,14 @@ class Recording:
         batch       the place of the text in its batch
         row         which tokens stand beside a decoder's rows, as for `to_csv`; on the page it can be changed
         """
-        made = page(self.last, **opened)
+        html = page(self.last, **options)
         if path is not None:
-            write_text(made, path)
-        return made
+            write_text(html, path)
+        return html
 
-    def show(self, **opened: Unpack[Opened]) -> Any:
+    def show(self, **options: Unpack[PageOptions]) -> Any:
         """The same in a notebook, as the last line of a cell: a widget with the extra `notebook`, else the page."""
-        return show(self.last, **opened)
+        return show(self.last, **options)
 
     def __repr__(self) -> str:
         calls = self.calls

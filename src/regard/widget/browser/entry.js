@@ -20,7 +20,7 @@ function openAll(within) {
 }
 
 function openOne(host) {
-  const [told, levels, exact] = ["told", "levels", "exact"].map((name) => host.querySelector(`[data-part="${name}"]`));
+  const [told, levels, exact] = ["description", "levels", "exact"].map((name) => host.querySelector(`[data-part="${name}"]`));
   const root = rooted(host, "shadow" in host.dataset);
   show(root, JSON.parse(told.textContent), () => [levels, exact].map(bytes), { address: "address" in host.dataset });
 }
@@ -47,7 +47,7 @@ function render({ model, el }) {
   announce(model.get("name"));
   const root = rooted(el.appendChild(element("div")), true);
   const packed = () => ["levels", "exact"].map((name) => model.get(name));
-  show(root, JSON.parse(model.get("told")), packed, { ask: asking(model) });
+  show(root, JSON.parse(model.get("description")), packed, { ask: asking(model) });
 }
 
 // Questions over the widget's channel, each answered under its number.

@@ -22,7 +22,7 @@ from regard.drawing.heat_map import largest, shares
 from regard.drawing.heat_png import FINE, has, legible, png
 from regard.drawing.heat_svg import LEVELS, tint
 from regard.errors import FileError, InputError, UnknownNameError
-from regard.lens.draw.default_view import choose, find_sites, find_token, told_apart
+from regard.lens.draw.default_view import choose, find_sites, find_token, mutual_information
 from regard.lens.draw.heat import View, heats
 from regard.lens.draw.heat_picture import CELLS, picture
 from regard.lens.draw.heat_small import SmallMaps
@@ -382,7 +382,7 @@ def test_a_map_that_is_not_true_says_so(pair: Recording) -> None:
 def test_the_head_that_tells_tokens_apart_is_chosen(pair: Recording) -> None:
     choice = choose(pair.last)
     assert choice.site == CROSS
-    apart = told_apart(pair.last, CROSS, 0)
+    apart = mutual_information(pair.last, CROSS, 0)
     assert choice.head == apart.index(max(apart))
     for head, found in enumerate(apart):
         weights = pair.weights(CROSS, head).double()

@@ -2,6 +2,6 @@
 
 from regard.lens.draw.page.document import fragment, page
 from regard.lens.draw.page.notebook import show
-from regard.lens.draw.page.payload import Opened
+from regard.lens.draw.page.payload import PageOptions
 
-__all__ = ["Opened", "fragment", "page", "show"]
+__all__ = ["PageOptions", "fragment", "page", "show"]

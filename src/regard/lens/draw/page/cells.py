@@ -55,11 +55,11 @@ def cells_of(call: Call, plate: Plate, batch: int, rows: slice) -> Cells:
     beyond = LEVELS * top.values.double() - levels_HRC.gather(-1, top.indices).double()
     parts = ((beyond + 0.5) * PARTS).round().clamp(0, PARTS - 1).int()
     by_row = levels_HRC.transpose(0, 1).contiguous()
-    kept = [by_row] if plate.pooled else [
+    stored = [by_row] if plate.pooled else [
         row[:, : reach_of(call, plate, place)] for place, row in enumerate(by_row, start=rows.start)
     ]  # fmt: skip
     return Cells(
-        b"".join(part.numpy().tobytes() for part in kept),
+        b"".join(part.numpy().tobytes() for part in stored),
         ranks.gather(-1, top.indices).transpose(0, 1), parts.transpose(0, 1), broken,
     )  # fmt: skip
 
@@ -67,8 +67,8 @@ def cells_of(call: Call, plate: Plate, batch: int, rows: slice) -> Cells:
 def weights_of(call: Call, plate: Plate, batch: int, rows: slice) -> Tensor:
     """(heads, cells down, cells across), on the CPU."""
     extent, one = (rows.start, rows.stop), len(plate.heads) == 1
-    found = call.tile(plate.site, plate.heads[0] if one else None, extent, cell=plate.cell, pool=POOL, batch=batch)
-    return (found[None] if one else found).cpu()
+    tile = call.tile(plate.site, plate.heads[0] if one else None, extent, cell=plate.cell, pool=POOL, batch=batch)
+    return (tile[None] if one else tile).cpu()
 
 
 def reach_of(call: Call, plate: Plate, row: int) -> int:

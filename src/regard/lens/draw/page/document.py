@@ -6,7 +6,7 @@ from base64 import b64encode
 from html import escape
 from typing import Unpack
 
-from regard.lens.draw.page.payload import Opened, Payload, payload
+from regard.lens.draw.page.payload import PageOptions, Payload, payload
 from regard.lens.recording.forward import Call
 from regard.widget import script
 
@@ -17,44 +17,46 @@ GROUND = (
 WAITING = "The maps are drawn by a script, and none ran here. Open this page in a browser, or trust the notebook."
 
 
-def page(call: Call, **opened: Unpack[Opened]) -> str:
+def page(call: Call, **options: Unpack[PageOptions]) -> str:
     """A whole HTML document: every head of the call.
 
     `site`, and with it `head`, is what it opens with; of a long text that is shown finer than the rest. `batch` is the
     place of the text in its batch, `title` by default the text itself.
     """
-    made = payload(call, **opened)
+    content = payload(call, **options)
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{plain(made.told['title'])}: attention</title>\n<style>\n{GROUND}\n</style>\n</head>\n<body>\n"
-        f'<div class="regard-look" data-address="keep">\n<noscript>{in_words(made)}</noscript>\n{data(made)}\n</div>\n'
+        f"<title>{plain(content.description['title'])}: attention</title>\n"
+        f"<style>\n{GROUND}\n</style>\n</head>\n<body>\n"
+        f'<div class="regard-look" data-address="keep">\n<noscript>{in_words(content)}</noscript>\n'
+        f"{data(content)}\n</div>\n"
         f"{program()}\n</body>\n</html>\n"
     )
 
 
-def fragment(call: Call, **opened: Unpack[Opened]) -> str:
+def fragment(call: Call, **options: Unpack[PageOptions]) -> str:
     """The same to stand inside another page, such as a notebook: any number of them, each in its own tree."""
-    return fragment_of(payload(call, **opened))
+    return fragment_of(payload(call, **options))
 
 
-def fragment_of(made: Payload) -> str:
-    return f'<div class="regard-look" data-shadow="own">\n{in_words(made)}\n{data(made)}\n</div>\n{program()}'
+def fragment_of(content: Payload) -> str:
+    return f'<div class="regard-look" data-shadow="own">\n{in_words(content)}\n{data(content)}\n</div>\n{program()}'
 
 
-def in_words(made: Payload) -> str:
+def in_words(content: Payload) -> str:
     """What is left without a script: still true."""
-    told = made.told
-    return f"<h1>{plain(told['title'])}</h1><p>{plain(told['badge']['text'])}</p><p>{WAITING}</p>"
+    description = content.description
+    return f"<h1>{plain(description['title'])}</h1><p>{plain(description['badge']['text'])}</p><p>{WAITING}</p>"
 
 
-def data(made: Payload) -> str:
+def data(content: Payload) -> str:
     """In elements that no browser runs or shows."""
-    parts = (("levels", made.levels), ("exact", made.exact))
+    parts = (("levels", content.levels), ("exact", content.exact))
     coded = "\n".join(
         f'<script type="text/plain" data-part="{name}">{b64encode(part).decode()}</script>' for name, part in parts
     )
-    return f'<script type="application/json" data-part="told">{made.json}</script>\n{coded}'
+    return f'<script type="application/json" data-part="description">{content.json}</script>\n{coded}'
 
 
 def program() -> str:

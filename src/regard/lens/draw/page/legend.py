@@ -23,7 +23,7 @@ NAMES = {"source": "source", "text": "target"}
 
 def describe(call: Call, plates: Sequence[Plate], batch: int, keys: Sequence[int]) -> dict[str, Any]:
     """All that is not a weight, as JSON can hold it; `keys` of each plate's rows are exact."""
-    texts = Texts()
+    texts = TextIndex()
     short = short_names(call, plates)
     counted = sum(len(plate.heads) * plate.rows * plate.columns for plate in plates) <= COUNTED
     maps = [
@@ -39,24 +39,24 @@ def describe(call: Call, plates: Sequence[Plate], batch: int, keys: Sequence[int
         for plate, exact in zip(plates, keys, strict=True)
     ]  # fmt: skip
     whole = together(call.map(plate.site).badge.pooled(plate.pooling) for plate in plates if not plate.closer)
-    return {"texts": texts.told, "maps": maps, "badge": badge_lines(whole, max(keys, default=0))}
+    return {"texts": texts.texts, "maps": maps, "badge": badge_lines(whole, max(keys, default=0))}
 
 
 @dataclass
-class Texts:
+class TextIndex:
     """The labels of all maps, each text once."""
 
-    told: list[dict[str, Any]] = field(default_factory=list)
-    places: dict[tuple[str, tuple[Token, ...]], int] = field(default_factory=dict)
+    texts: list[dict[str, Any]] = field(default_factory=list)
+    numbers: dict[tuple[str, tuple[Token, ...]], int] = field(default_factory=dict)
 
     def add(self, call: Call, site: str, batch: int, side: int, row: Row = "input") -> int:
         """The place of the text beside the rows (side 0) or above the columns (1)."""
         name = "text" if call.source is None else NAMES[call.sides(site)[side]]
         tokens = call.labels(site, batch, row)[side]
-        place = self.places.setdefault((name, tuple(tokens)), len(self.told))
-        if place == len(self.told):
+        place = self.numbers.setdefault((name, tuple(tokens)), len(self.texts))
+        if place == len(self.texts):
             bare = tokens == list(range(len(tokens)))  # positions need no list
-            self.told.append({"name": name, "count": len(tokens)} if bare else {"name": name, "tokens": tokens})
+            self.texts.append({"name": name, "count": len(tokens)} if bare else {"name": name, "tokens": tokens})
         return place
 
 
@@ -82,9 +82,10 @@ def measures(call: Call, plate: Plate, batch: int) -> list[list[float] | None]:
     """For each head, over its rows: the mean entropy in nats, and the mean of the largest weight; None without any."""
     rows = call.counted(plate.site, batch)
     one = call.map(plate.site)
-    found = call.statistics(plate.site) if len(one.query) == 1 else one.pick(batch).statistics()
+    statistics = call.statistics(plate.site) if len(one.query) == 1 else one.pick(batch).statistics()
     shown = [one.heads.index(head) for head in plate.heads]
-    means = [part[0][:, rows.to(part.device)].double().mean(-1)[shown] for part in (found.entropy, found.top_weight)]
+    both = (statistics.entropy, statistics.top_weight)
+    means = [part[0][:, rows.to(part.device)].double().mean(-1)[shown] for part in both]
     pairs = zip(*(mean.tolist() for mean in means), strict=True)
     return [[round(number, 4) for number in pair] if all(map(math.isfinite, pair)) else None for pair in pairs]
 
