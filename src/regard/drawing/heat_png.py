@@ -14,7 +14,7 @@ from PIL import Image, ImageDraw, ImageFont
 from PIL.PngImagePlugin import PngInfo
 
 from regard.drawing.colour_font import ColourFont, colour_fonts
-from regard.drawing.colours import colour
+from regard.drawing.colours import RGB, colour
 from regard.drawing.heat_layout import GAPPED, SIZES, SLANT, Panel, Picture, PictureText
 from regard.drawing.heat_map import shares
 from regard.drawing.writing import cannot_write
@@ -68,7 +68,7 @@ def png(picture: Picture) -> Image.Image:
     x, y, width, height = (number * FINE for number in picture.scale)
     ramp = np.linspace(0, LEVELS, width).round().astype(int)
     image.paste(Image.fromarray(np.broadcast_to(palette()[ramp], (height, width, 3)).copy()), (x, y))
-    framed(image, x, y, width, height)
+    draw_frame(image, x, y, width, height)
     for text in picture.texts:
         write(image, text)
     return image
@@ -87,10 +87,10 @@ def paint_panel(image: Image.Image, panel: Panel, most: float) -> None:
         for number in range(FINE):
             cells[side - 1 - number :: side] = cells[:, side - 1 - number :: side] = palette()[0]
     image.paste(Image.fromarray(cells), (panel.x * FINE, panel.y * FINE))
-    framed(image, panel.x * FINE, panel.y * FINE, panel.width * FINE, panel.height * FINE)
+    draw_frame(image, panel.x * FINE, panel.y * FINE, panel.width * FINE, panel.height * FINE)
 
 
-def framed(image: Image.Image, x: int, y: int, width: int, height: int) -> None:
+def draw_frame(image: Image.Image, x: int, y: int, width: int, height: int) -> None:
     box = (x - FINE, y - FINE, x + width + FINE - 1, y + height + FINE - 1)
     ImageDraw.Draw(image).rectangle(box, outline=FRAME, width=FINE)
 
@@ -99,13 +99,13 @@ def write(image: Image.Image, text: PictureText) -> None:
     runs = legible(text.text, round(SIZES[text.kind] * FINE), text.kind in ("title", "head"))
     x, y = text.x * FINE, text.y * FINE
     if text.slanted:
-        slanted(image, (x, y), runs, INKS[text.kind])
+        write_slanted(image, (x, y), runs, INKS[text.kind])
         return
     x -= {"start": 0.0, "middle": 0.5, "end": 1.0}[text.anchor] * length(runs)
     write_runs(image, (x, y), runs, INKS[text.kind])
 
 
-def write_runs(image: Image.Image, place: tuple[float, float], runs: Sequence[Run], ink: tuple[int, int, int]) -> None:
+def write_runs(image: Image.Image, place: tuple[float, float], runs: Sequence[Run], ink: RGB) -> None:
     """One after the other, from their baseline's beginning."""
     x, y = place
     for font, text in runs:
@@ -120,7 +120,7 @@ def length(runs: Sequence[Run]) -> float:
     return sum(float(font.getlength(text)) for font, text in runs)
 
 
-def slanted(image: Image.Image, place: tuple[float, float], runs: Sequence[Run], ink: tuple[int, int, int]) -> None:
+def write_slanted(image: Image.Image, place: tuple[float, float], runs: Sequence[Run], ink: RGB) -> None:
     """Text that rises from its place: drawn level on a square around its beginning, then turned."""
     reach = int(length(runs)) + 2 * max((font.size for font, _ in runs), default=0)
     square = Image.new("RGBA", (2 * reach, 2 * reach), (*ink, 0))

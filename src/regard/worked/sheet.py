@@ -191,7 +191,7 @@ def whole_sheet(example: Example, matrices: Mapping[str, Tensor], known: Mapping
                 do="or leave it out",
             )
         values |= {"w_o": matrices["w_o"], "z": joined @ matrices["w_o"]}
-    return dressed(example, values, taken, (scale, root), len(taken.output))
+    return sheet_of(example, values, taken, (scale, root), len(taken.output))
 
 
 def part_sheet(example: Example) -> Sheet:
@@ -211,7 +211,7 @@ def part_sheet(example: Example) -> Sheet:
     own = {name: example.matrices[name] for name in ("x",) if name in example.matrices}  # without positions
     known = {**known, **own, **with_positions(example, example.matrices)}
     shown = {name: known[name] for name in ORDER if name in known}
-    return dressed(example, shown, None, (scale_of(example), root_of(example)), 1)
+    return sheet_of(example, shown, None, (scale_of(example), root_of(example)), 1)
 
 
 def with_positions(example: Example, matrices: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -224,7 +224,7 @@ def with_positions(example: Example, matrices: Mapping[str, Tensor]) -> dict[str
     return {"positions": codes, "x_p": both}
 
 
-def dressed(
+def sheet_of(
     example: Example,
     values: Mapping[str, Tensor],
     taken: Steps | None,
