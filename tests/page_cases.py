@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import zlib
+from base64 import b64decode
 from collections.abc import Sequence
 from html.parser import HTMLParser
 from typing import Any
@@ -12,10 +13,9 @@ import torch
 from torch import Tensor
 
 from regard.attention import attend
-from regard.lens.draw.page.letters import BITS, LETTERS
 from regard.lens.draw.page.payload import Payload
 from regard.lens.recording.fidelity import Badge
-from regard.lens.recording.forward import Call
+from regard.lens.recording.forward import ForwardCall
 from regard.lens.recording.map import Map
 from regard.lens.recording.score_terms import Terms
 from regard.lens.recording.tokens import Text
@@ -23,7 +23,9 @@ from regard.lens.recording.tokens import Text
 LEVELS, PARTS = 255, 65536
 
 
-def noise(sites: int, heads: int, tokens: int, *, spread: float = 1.0, causal: bool = False, seed: int = 0) -> Call:
+def noise(
+    sites: int, heads: int, tokens: int, *, spread: float = 1.0, causal: bool = False, seed: int = 0
+) -> ForwardCall:
     """Random queries and keys of dim 64, as a fresh model has them; scores have this standard deviation."""
     generator = torch.Generator().manual_seed(seed)
     maps = {}
@@ -33,12 +35,12 @@ def noise(sites: int, heads: int, tokens: int, *, spread: float = 1.0, causal: b
         _, found = attend(query, key, key[..., :1], scale=terms.scale, causal=causal, see="stats")
         badge = Badge("regard", "float32", terms.sees, rows=8, size=1.0)
         maps[f"layers.{site}.attn"] = Map(query, key, found.lse, terms, tuple(range(heads)), badge=badge)
-    return Call(maps, Text([list(range(tokens))], strings=[[f" word{number}" for number in range(tokens)]]))
+    return ForwardCall(maps, Text([list(range(tokens))], strings=[[f" word{number}" for number in range(tokens)]]))
 
 
-def named(call: Call, tokens: Sequence[str]) -> Call:
+def named(call: ForwardCall, tokens: Sequence[str]) -> ForwardCall:
     """The same over other tokens."""
-    return Call(call.maps, Text([list(range(len(tokens)))], strings=[list(tokens)]))
+    return ForwardCall(call.maps, Text([list(range(len(tokens)))], strings=[list(tokens)]))
 
 
 class Elements(HTMLParser):
@@ -48,17 +50,13 @@ class Elements(HTMLParser):
         super().__init__(convert_charrefs=True)
         self.tags: list[str] = []
         self.parts: dict[str, str] = {}
-        self.bytes: dict[str, int] = {}
         self.text = ""
         self.part: str | None = None
         self.feed(page)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append(tag)
-        told = dict(attrs)
-        self.part = told.get("data-part")
-        if self.part is not None and told.get("data-bytes"):
-            self.bytes[self.part] = int(told["data-bytes"] or 0)
+        self.part = dict(attrs).get("data-part")
 
     def handle_endtag(self, tag: str) -> None:
         self.part = None
@@ -70,31 +68,24 @@ class Elements(HTMLParser):
             self.parts[self.part] = self.parts.get(self.part, "") + data
 
     def payload(self) -> Payload:
-        levels, exact = (from_letters(self.parts[part], self.bytes[part]) for part in ("levels", "exact"))
-        return Payload(json.loads(self.parts["told"]), levels, exact)
-
-
-def from_letters(text: str, count: int) -> bytes:
-    pairs = zip(text[::2], text[1::2], strict=True)
-    values = (LETTERS.index(ord(high)) * len(LETTERS) + LETTERS.index(ord(low)) for high, low in pairs)
-    bits = "".join(f"{value:0{BITS}b}" for value in values)
-    return bytes(int(bits[8 * place : 8 * place + 8], 2) for place in range(count))
+        levels, exact = (b64decode(self.parts[part], validate=True) for part in ("levels", "exact"))
+        return Payload(json.loads(self.parts["description"]), levels, exact)
 
 
 class Read:
     """Every weight of a payload, as a browser reads it."""
 
     def __init__(self, made: Payload) -> None:
-        self.told: dict[str, Any] = made.told
+        self.description: dict[str, Any] = made.description
         self.levels, self.exact = zlib.decompress(made.levels), zlib.decompress(made.exact)
         self.at = self.entry = 0
-        self.maps = [self.map(told) for told in made.told["maps"]]
+        self.maps = [self.map(told) for told in made.description["maps"]]
         assert self.at == len(self.levels)
         assert 4 * self.entry == len(self.exact)
 
     def map(self, told: dict[str, Any]) -> tuple[Tensor, list[list[dict[int, float]]]]:
         """The bytes (heads, rows, columns), and for every row of every head its exact weights by column."""
-        texts = [self.told["texts"][told[side]] for side in ("rows", "columns")]
+        texts = [self.description["texts"][told[side]] for side in ("rows", "columns")]
         sizes = [text["count"] if "count" in text else len(text["tokens"]) for text in texts]
         high, wide = (-(-size // cell) for size, cell in zip(sizes, told["cell"], strict=True))
         found = torch.zeros(len(told["heads"]), high, wide, dtype=torch.uint8)

@@ -55,3 +55,8 @@ def nearest(name: str, names: list[str]) -> str | None:
     inside = [known for known in lower if len(name) > 2 and name.lower() in known]
     near = inside or difflib.get_close_matches(name.lower(), list(lower), n=1, cutoff=0.5)
     return lower[near[0]] if near else None
+
+
+def some(names: list[str], most: int = 4) -> str:
+    """The first of them, and how many more there are."""
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

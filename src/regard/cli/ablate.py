@@ -111,8 +111,9 @@ def one_by_one(task: Task, given: EvaluationData, score: str | None, on_progress
     from regard.lens.effect import effect
 
     name = score or default_score(task)
-    effects = effect(task, lambda model: scored(model, given, name), told=on_progress)
-    view = effect_view(effects, f"what the silence of each head changes: {LABELS.get(name, name)}, {given.name}")
+    effects = effect(task, lambda model: scored(model, given, name), on_progress=on_progress)
+    title = f"what the silence of each head changes: {LABELS.get(name, name)}, {given.name}"
+    view = effect_view(effects.baseline, effects.lines, title)
     heads = [asdict(one) for one in effects.lines]
     return AblationResult(view, {"score": name, "baseline": effects.baseline, "heads": heads}, effects)
 
@@ -169,7 +170,7 @@ def pronouns_view(ablation: Ablation, near: str, far: str) -> RenderableType:
 
     title = "the probability of the right pronoun, where il or elle is to be written"
     return Group(
-        effect_view(ablation.alone, title),
+        effect_view(ablation.alone.baseline, ablation.alone.lines, title),
         Text(
             f"\nfound on {near}: {ablation.searched.asked:,} sentences with an it, {ablation.searched.others:,} without"
         ),

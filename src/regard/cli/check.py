@@ -26,7 +26,7 @@ def check(
     if json:
         write(notation.dumps(report.to_dict(), ensure_ascii=False, indent=2), "-")
     else:
-        from regard.worked.sheet_terminal import report_view
+        from regard.worked.report_terminal import report_view
 
         show(report_view(report))
     raise typer.Exit(0 if report.ok else 1)

@@ -31,7 +31,7 @@ def generate(
     task = load_as(Generator, model, device)
     one = task.go_on([text], tokens, task.drawing(temperature, top_k, top_p, seed))[0]
     if json:
-        found = {"prompt": text, "text": one.text, "prompt_ids": one.prompt, "new_ids": one.new}
-        write(notation.dumps(found, ensure_ascii=False), "-")
+        record = {"prompt": text, "text": one.text, "prompt_ids": one.prompt, "new_ids": one.new}
+        write(notation.dumps(record, ensure_ascii=False), "-")
     else:
         write(one.text, "-")

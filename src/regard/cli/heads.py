@@ -44,7 +44,7 @@ def heads(
     from rich.console import Group
     from rich.text import Text
 
-    show(Group(Text(about, style="bold"), heads_view(table, sort)))
+    show(Group(Text(about, style="bold"), heads_view(table.lines, sort)))
 
 
 def counted(model: str, texts: str | None, limit: int | None, device: str) -> tuple[Heads, str]:

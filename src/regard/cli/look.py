@@ -17,7 +17,7 @@ from regard.errors import InputError
 
 if TYPE_CHECKING:
     from regard.lens.draw.heat import View
-    from regard.lens.recording.forward import Call
+    from regard.lens.recording.forward import ForwardCall
     from regard.lens.recording.tokens import Row
     from regard.lens.recording_api import Recording
 
@@ -96,7 +96,7 @@ def check_files(files: dict[str, str | None], *, keys: bool) -> None:
         raise InputError("a PNG is no text for a terminal", do="name a file: --png map.png")
 
 
-def aimed(call: Call, site: str | None, head: str | None) -> dict[View, str]:
+def aimed(call: ForwardCall, site: str | None, head: str | None) -> dict[View, str]:
     """What to show, and of each part why it where that was not asked for."""
     from regard.lens.draw.default_view import choose, find_sites
     from regard.lens.draw.heat import View
@@ -130,24 +130,24 @@ def to_file(recording: Recording, views: list[View], kind: str, file: str) -> No
         if first.rows is not None or first.columns is not None:
             typer.echo("note: a page holds whole maps, so --rows and --columns do not change it", err=True)
         head = None if first.site is None else first.head
-        write(page(recording, site=first.site, head=head, row=first.row), file)
+        write(page(recording.last, site=first.site, head=head, row=first.row), file)
     elif kind == "svg":
-        from regard.lens.draw.heat_svg import svg
+        from regard.drawing.heat_svg import svg
 
         write(svg(picture(recording.last, *views)), file)
     elif kind == "png":
-        from regard.lens.draw.heat_png import write_png
+        from regard.drawing.heat_png import write_png
 
         write_png(picture(recording.last, *views), sys.stdout.buffer if file == STANDARD else file)
         report_written(file)
     else:
-        from regard.lens.head_kinds import write_csv
+        from regard.drawing.writing import write_csv
 
         write_csv(sys.stdout if file == STANDARD else file, tables(recording.last, views))
         report_written(file)
 
 
-def tables(call: Call, views: list[View]) -> Iterator[list[object]]:
+def tables(call: ForwardCall, views: list[View]) -> Iterator[list[object]]:
     """A table for each head, with an empty line between them."""
     from regard.lens.recording_api import table
 

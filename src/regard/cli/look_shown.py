@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from regard.errors import InputError
+from regard.errors import InputError, some
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from regard.lens.draw.heat import View
-    from regard.lens.recording.forward import Call
+    from regard.lens.recording.forward import ForwardCall
 
 LISTED = 8  # other sites that are named
 TOP = 5  # keys of a token
 
 
-def shown(call: Call, views: dict[View, str], token: str | None, top: int | None) -> RenderableType:
+def shown(call: ForwardCall, views: dict[View, str], token: str | None, top: int | None) -> RenderableType:
     """The maps with what else there is, and the top keys where they are asked for."""
     from rich.console import Group
     from rich.text import Text
@@ -38,7 +38,7 @@ def shown(call: Call, views: dict[View, str], token: str | None, top: int | None
     return Group(*parts, Text(elsewhere(call, views), style="dim"))
 
 
-def all_keys(call: Call, views: list[View], token: str | None, top: int | None) -> RenderableType:
+def all_keys(call: ForwardCall, views: list[View], token: str | None, top: int | None) -> RenderableType:
     """The top keys in every map that is shown, each below its name."""
     from rich.console import Group
     from rich.text import Text
@@ -55,7 +55,7 @@ def all_keys(call: Call, views: list[View], token: str | None, top: int | None) 
     )
 
 
-def keys_view(call: Call, view: View, token: str | None, top: int | None) -> RenderableType:
+def keys_view(call: ForwardCall, view: View, token: str | None, top: int | None) -> RenderableType:
     from regard.attention.tiles import Axis
     from regard.lens.draw.heat_terminal import top_view
 
@@ -65,10 +65,10 @@ def keys_view(call: Call, view: View, token: str | None, top: int | None) -> Ren
     return top_view(call, view, wanted, TOP if top is None else top)
 
 
-def rows_of(call: Call, view: View, token: str) -> list[int]:
+def rows_of(call: ForwardCall, view: View, token: str) -> list[int]:
     """The rows of a token; one that nobody wrote has none among those that write."""
+    from regard.drawing.heat_labels import label
     from regard.lens.draw.default_view import find_token
-    from regard.lens.draw.heat_labels import label
 
     assert view.site is not None
     names, read = ([label(one) for one in call.labels(view.site, row=row)[0]] for row in (view.row, "input"))
@@ -80,10 +80,8 @@ def rows_of(call: Call, view: View, token: str) -> list[int]:
     return find_token(names, token)
 
 
-def elsewhere(call: Call, views: dict[View, str]) -> str:
+def elsewhere(call: ForwardCall, views: dict[View, str]) -> str:
     """Why these heads, and where to look next."""
-    from regard.models.checkpoint import some
-
     shown = [str(view.site) for view in views]
     others = [site for site in call.sites if site not in shown]
     heads = list(dict.fromkeys(str(head) for site in shown for head in call.map(site).heads))

@@ -51,7 +51,7 @@ def steps(
         temperature=temperature, seed=seed,
     )  # fmt: skip
     row = sheet.row(0 if query is None else query)
-    if query is not None and (times := len(sheet.places(query))) > 1:
+    if query is not None and (times := len(sheet.rows(query))) > 1:
         note = f'note: "{query}" stands there {times} times, and this is the first; for the second: --query {query}:2'
         typer.echo(note, err=True)
     if [json, latex == "-", html == "-"].count(True) > 1:

@@ -1,1 +1,1 @@
-"""Pictures that know nothing of models: colours, numbers, panels, fonts."""
+"""Pictures that know nothing of models: colours, numbers, fonts, panels of curves, heat maps as SVG, PNG and cells."""

@@ -37,10 +37,10 @@ class ColourFont:
 
 def colour_fonts(size: int) -> list[ColourFont]:
     """Those that are here."""
-    found = []
+    fonts = []
     for name, only in FONTS:
         try:
-            found.append(ColourFont(ImageFont.truetype(name, only), size))
+            fonts.append(ColourFont(ImageFont.truetype(name, only), size))
         except OSError:
             continue
-    return found
+    return fonts

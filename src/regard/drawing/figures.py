@@ -8,29 +8,29 @@ from collections.abc import Iterable, Sequence
 TERMS = 6  # products written out before an ellipsis
 
 
-def figure(number: float, places: int = 4) -> str:
-    """0.7071, 0.5, −2, −∞, with no more places than it needs; a dot for what is not known."""
+def figure(number: float, digits: int = 4) -> str:
+    """0.7071, 0.5, −2, −∞, with no more decimals than it needs; a dot for what is not known."""
     if not math.isfinite(number):
         return "·" if math.isnan(number) else "∞" if number > 0 else "−∞"
-    return fixed(number, decimals(number, places))
+    return fixed(number, decimals(number, digits))
 
 
-def column_figures(numbers: Sequence[float], places: int = 4) -> list[str]:
-    """A matrix's numbers in one format: all whole, or all with the same places."""
+def column_figures(numbers: Sequence[float], digits: int = 4) -> list[str]:
+    """A matrix's numbers in one format: all whole, or all with as many decimals."""
     finite = [number for number in numbers if math.isfinite(number)]
-    needed = max((decimals(number, places) for number in finite), default=0)
+    needed = max((decimals(number, digits) for number in finite), default=0)
     return [fixed(number, needed) for number in numbers]
 
 
 def decimals(number: float, most: int) -> int:
-    """The fewest places, up to `most`, that show this number exactly."""
-    return next((places for places in range(most) if abs(number - round(number, places)) < 1e-9), most)
+    """The fewest decimals, up to `most`, that show this number exactly."""
+    return next((digits for digits in range(most) if abs(number - round(number, digits)) < 1e-9), most)
 
 
-def fixed(number: float, places: int) -> str:
+def fixed(number: float, digits: int) -> str:
     if not math.isfinite(number):
         return figure(number)
-    text = f"{number:.{places}f}"
+    text = f"{number:.{digits}f}"
     return text.replace("-", "−") if float(text) else text.lstrip("-")
 
 

@@ -17,7 +17,7 @@ DOTS = 40  # points of a line that are shown one by one
 
 
 @dataclass(frozen=True)
-class Line:
+class Curve:
     """One curve. `kind` is its class in the style sheet; without a name it is drawn but not labelled."""
 
     kind: str
@@ -44,7 +44,7 @@ class Range:
 
 
 @dataclass(frozen=True)
-class Frame:
+class Axes:
     """Where a panel stands, and what it spans."""
 
     left: float
@@ -76,96 +76,95 @@ def spanning(low: float, high: float, most: int = 5, *, whole: bool = True) -> R
     return Range(ticks[0], ticks[-1], ticks)
 
 
-def panel(frame: Frame, title: str, lines: Sequence[Line], *, marks: Sequence[float] = ()) -> str:
+def panel(axes: Axes, title: str, curves: Sequence[Curve], *, marks: Sequence[float] = ()) -> str:
     """One panel. What lies beyond its range is cut off by the inner <svg>, so that nothing needs an id."""
-    wide, high = frame.width + 2 * EDGE, frame.height + 2 * EDGE
-    inside = "".join(line_svg(frame, line) for line in lines)
+    wide, high = axes.width + 2 * EDGE, axes.height + 2 * EDGE
+    inside = "".join(curve_svg(axes, curve) for curve in curves)
     starts = "".join(
-        f'<path class="mark" d="M{frame.x(at):.1f} 0V{frame.height:g}"><title>went on at {at:,.0f}</title></path>'
+        f'<path class="mark" d="M{axes.x(at):.1f} 0V{axes.height:g}"><title>went on at {at:,.0f}</title></path>'
         for at in marks
     )
     return (
-        f'<g transform="translate({frame.left:g} {frame.top:g})">'
-        f'<text class="title" x="{-frame.left + 16:g}" y="-16">{escape(title)}</text>'
-        f"{''.join(grid(frame))}{starts}"
+        f'<g transform="translate({axes.left:g} {axes.top:g})">'
+        f'<text class="title" x="{-axes.left + 16:g}" y="-16">{escape(title)}</text>'
+        f"{''.join(grid(axes))}{starts}"
         f'<svg x="{-EDGE}" y="{-EDGE}" width="{wide:g}" height="{high:g}" viewBox="{-EDGE} {-EDGE} {wide:g} {high:g}">'
         f"{inside}</svg>"
-        f"{rings(frame, lines)}{labels(frame, lines)}</g>"
+        f"{rings(axes, curves)}{labels(axes, curves)}</g>"
     )
 
 
-def grid(frame: Frame) -> Iterator[str]:
+def grid(axes: Axes) -> Iterator[str]:
     """A hairline for each tick, with its number at the left."""
-    for tick, words in zip(frame.up.ticks, tick_words(frame.up.ticks), strict=True):
-        y = frame.y(tick)
-        yield f'<path class="{"axis" if tick == frame.up.low else "grid"}" d="M0 {y:.1f}H{frame.width:g}"/>'
+    for tick, words in zip(axes.up.ticks, tick_words(axes.up.ticks), strict=True):
+        y = axes.y(tick)
+        yield f'<path class="{"axis" if tick == axes.up.low else "grid"}" d="M0 {y:.1f}H{axes.width:g}"/>'
         yield f'<text class="tick" x="-10" y="{y + 4:.1f}" text-anchor="end">{words}</text>'
 
 
-def steps_axis(frame: Frame) -> str:
+def steps_axis(axes: Axes) -> str:
     """The numbers of the steps, below a panel."""
     texts = [
-        f'<text class="tick" x="{frame.x(tick):.1f}" y="{frame.height + 22:g}" text-anchor="middle">{words}</text>'
-        for tick, words in zip(frame.across.ticks, tick_words(frame.across.ticks), strict=True)
+        f'<text class="tick" x="{axes.x(tick):.1f}" y="{axes.height + 22:g}" text-anchor="middle">{words}</text>'
+        for tick, words in zip(axes.across.ticks, tick_words(axes.across.ticks), strict=True)
     ]
-    name = f'<text class="tick" x="{frame.width + 26:g}" y="{frame.height + 22:g}">steps</text>'
-    return f'<g transform="translate({frame.left:g} {frame.top:g})">{"".join(texts)}{name}</g>'
+    name = f'<text class="tick" x="{axes.width + 26:g}" y="{axes.height + 22:g}">steps</text>'
+    return f'<g transform="translate({axes.left:g} {axes.top:g})">{"".join(texts)}{name}</g>'
 
 
-def line_svg(frame: Frame, line: Line) -> str:
-    path = path_of(frame, line.points)
-    drawn = f'<path class="line {line.kind}" d="{path}"/>' if path else ""
-    finite = line.finite()
+def curve_svg(axes: Axes, curve: Curve) -> str:
+    path = path_of(axes, curve.points)
+    drawn = f'<path class="line {curve.kind}" d="{path}"/>' if path else ""
+    finite = curve.finite()
     alone = len(finite) == 1
-    if alone or (line.dotted and len(finite) <= DOTS):
+    if alone or (curve.dotted and len(finite) <= DOTS):
         size = 2.6 if alone else 2
         drawn += "".join(
-            f'<circle class="dot {line.kind}" cx="{frame.x(step):.1f}" cy="{frame.y(value):.1f}" r="{size}"/>'
+            f'<circle class="dot {curve.kind}" cx="{axes.x(step):.1f}" cy="{axes.y(value):.1f}" r="{size}"/>'
             for step, value in finite
         )
     return drawn
 
 
-def path_of(frame: Frame, points: Sequence[Point]) -> str:
+def path_of(axes: Axes, points: Sequence[Point]) -> str:
     """Straight from point to point, interrupted where a value is no number."""
     parts = []
     for known, some in groupby(points, key=lambda point: math.isfinite(point[1])):
         if known:
-            parts.append("M" + "L".join(f"{frame.x(step):.1f} {frame.y(value):.1f}" for step, value in some))
+            parts.append("M" + "L".join(f"{axes.x(step):.1f} {axes.y(value):.1f}" for step, value in some))
     return "".join(parts)
 
 
-def rings(frame: Frame, lines: Sequence[Line]) -> str:
+def rings(axes: Axes, curves: Sequence[Curve]) -> str:
     """Around the points of the model that is kept, and once the word for it, where it is not in the title's way."""
-    marked = [(line.kind, step, value) for line in lines for step, value in line.finite() if step == line.ring]
+    marked = [(curve.kind, step, value) for curve in curves for step, value in curve.finite() if step == curve.ring]
     circles = [
-        f'<circle class="ring {kind}" cx="{frame.x(step):.1f}" cy="{frame.y(value):.1f}" r="4"/>'
+        f'<circle class="ring {kind}" cx="{axes.x(step):.1f}" cy="{axes.y(value):.1f}" r="4"/>'
         for kind, step, value in marked
     ]
     for _, step, value in sorted(marked, key=lambda one: -one[2])[:1]:
-        where = f'x="{frame.x(step):.1f}" y="{frame.y(value) - 11:.1f}"'
-        if frame.y(value) > APART:
+        where = f'x="{axes.x(step):.1f}" y="{axes.y(value) - 11:.1f}"'
+        if axes.y(value) > APART:
             circles.append(f'<text class="tick" {where} text-anchor="middle">best</text>')
     return "".join(circles)
 
 
-def labels(frame: Frame, lines: Sequence[Line]) -> str:
+def labels(axes: Axes, curves: Sequence[Curve]) -> str:
     """Names and last values at the ends of the lines, moved apart where they would touch."""
-    named = [line for line in lines if line.name and line.finite()]
-    ends = [min(max(frame.y(line.finite()[-1][1]), 0.0), frame.height) for line in named]
+    named = [curve for curve in curves if curve.name and curve.finite()]
+    ends = [min(max(axes.y(curve.finite()[-1][1]), 0.0), axes.height) for curve in named]
     texts = []
-    for line, y in zip(named, apart(ends, frame.height), strict=True):
-        value = f' <tspan class="value">{escape(line.value)}</tspan>' if line.value else ""
-        texts.append(
-            f'<text class="name {line.kind}" x="{frame.width + 12:g}" y="{y + 4:.1f}">{escape(line.name)}{value}</text>'
-        )
+    for curve, y in zip(named, apart(ends, axes.height), strict=True):
+        value = f' <tspan class="value">{escape(curve.value)}</tspan>' if curve.value else ""
+        where = f'x="{axes.width + 12:g}" y="{y + 4:.1f}"'
+        texts.append(f'<text class="name {curve.kind}" {where}>{escape(curve.name)}{value}</text>')
     return "".join(texts)
 
 
-def apart(places: Sequence[float], height: float) -> list[float]:
-    """The same places in the same order, each at least `APART` from the next, and all inside if they can be."""
-    order = sorted(range(len(places)), key=lambda index: places[index])
-    moved = list(places)
+def apart(positions: Sequence[float], height: float) -> list[float]:
+    """The same positions in the same order, each at least `APART` from the next, and all inside if they can be."""
+    order = sorted(range(len(positions)), key=lambda index: positions[index])
+    moved = list(positions)
     for before, after in pairwise(order):
         moved[after] = max(moved[after], moved[before] + APART)
     limit = height
@@ -184,5 +183,5 @@ def tick_words(ticks: Sequence[float]) -> list[str]:
         return [f"{tick / 1e3:g}k" if tick else "0" for tick in ticks]
     if 0 < largest < 1e-4:
         return [f"{tick:.1e}".replace(".0e", "e").replace("e-0", "e−") if tick else "0" for tick in ticks]
-    places = next((places for places in range(7) if all(abs(t - round(t, places)) < 1e-9 for t in ticks)), 7)
-    return [f"{tick:,.0f}" if places == 0 or not tick else fixed(tick, places) for tick in ticks]
+    digits = next((digits for digits in range(7) if all(abs(t - round(t, digits)) < 1e-9 for t in ticks)), 7)
+    return [f"{tick:,.0f}" if digits == 0 or not tick else fixed(tick, digits) for tick in ticks]

@@ -11,9 +11,8 @@ from typing import Any, TypeVar
 
 import torch
 
-from regard.errors import FileError, InputError
+from regard.errors import FileError, InputError, some
 from regard.interop.auto import Auto, quiet
-from regard.models.checkpoint import some
 
 T = TypeVar("T")
 HEADS = ("lm_head", "cls.", "classifier", "score.", "qa_outputs", "pooler", "predictions")  # what no attention needs

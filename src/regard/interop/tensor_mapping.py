@@ -9,8 +9,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from regard.errors import FileError
-from regard.models.checkpoint import own_tensors, some
+from regard.errors import FileError, some
+from regard.models.checkpoint import own_tensors
 
 
 class TensorMapping(NamedTuple):

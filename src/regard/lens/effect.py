@@ -11,24 +11,17 @@ from typing import Any
 
 from torch import Tensor
 
+from regard.drawing.plain import as_text
+from regard.drawing.writing import write_csv, write_text
 from regard.errors import InputError, UnknownNameError
 from regard.lens.assembly.watch_options import WatchOptions
-from regard.lens.head_kinds import write_csv
+from regard.lens.draw.effect_map import HeadEffect as HeadEffect
+from regard.lens.draw.effect_map import effect_svg, effect_view
 from regard.lens.hooks.attach import attach, module_of
 from regard.lens.hooks.changes import Means
 from regard.lens.intervene import intervene
 
-Told = Callable[[int, int], None]
-
-
-@dataclass(frozen=True)
-class HeadEffect:
-    """One head: the score without it, and what its silence changed."""
-
-    site: str
-    head: int
-    score: float
-    change: float
+OnProgress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
@@ -44,22 +37,20 @@ class Effect:
 
     def to_csv(self, path: str | Path) -> None:
         """The table, with a header."""
-        write_csv(path, iter([[field.name for field in fields(HeadEffect)], *map(list, map(astuple, self.lines))]))
+        write_csv(path, [[field.name for field in fields(HeadEffect)], *map(astuple, self.lines)])
 
     def to_svg(self, path: str | Path | None = None, *, title: str = "") -> str:
         """A heat map: sites down, heads across, what the silence of each changed; also written where a path says."""
-        from regard.lens.draw.effect_map import effect_svg, written
-
-        return written(effect_svg(self, title), path)
+        svg = effect_svg(self.baseline, self.lines, title)
+        if path is not None:
+            write_text(svg, path)
+        return svg
 
     def _repr_html_(self) -> str:
         return self.to_svg()
 
     def __str__(self) -> str:
-        from regard.drawing.plain import as_text
-        from regard.lens.draw.effect_map import effect_view
-
-        return as_text(effect_view(self))
+        return as_text(effect_view(self.baseline, self.lines))
 
 
 def effect(
@@ -69,34 +60,35 @@ def effect(
     sites: Sequence[str] | str | None = None,
     heads: int | Sequence[int] | None = None,
     means: Means | None = None,
-    told: Told | None = None,
+    on_progress: OnProgress | None = None,
 ) -> Effect:
     """Silence one head after the other, and score the model each time.
 
-    score  a function of the model, such as one that translates and gives BLEU; it is called once for each head
-    sites  which attention layers to try: names, or patterns such as "decoder.*.cross"
-    heads  which heads of each, by number
-    means  replace each head's output by its mean, as `regard.lens.intervene.means` found it, instead of by zeros
-    told   is told how many heads are done, and of how many
+    score        a function of the model, such as one that translates and gives BLEU; it is called once for each head
+    sites        which attention layers to try: names, or patterns such as "decoder.*.cross"
+    heads        which heads of each, by number
+    means        replace each head's output by its mean, as `regard.lens.intervene.means` found it, instead of by zeros
+    on_progress  is called with how many heads are done, and of how many
     """
     heads = [heads] if isinstance(heads, int) else heads
-    baseline, found = scored(model, score)
+    baseline, head_counts = scored(model, score)
     options = WatchOptions(None if sites is None else (sites,) if isinstance(sites, str) else tuple(sites))
-    places = [
-        (site, head) for site, size in found.items() if options.wants(site)
+    targets = [
+        (site, head) for site, size in head_counts.items() if options.wants(site)
         for head in (range(size) if heads is None else heads) if head < size
     ]  # fmt: skip
-    if not any(map(options.wants, found)):
-        raise UnknownNameError("site", str(sites), found)
-    if not places:
-        raise InputError(f"no site has such heads: {list(heads or ())}", found=f"{max(found.values())} heads at most")
+    if not any(map(options.wants, head_counts)):
+        raise UnknownNameError("site", str(sites), head_counts)
+    if not targets:
+        most = max(head_counts.values())
+        raise InputError(f"no site has such heads: {list(heads or ())}", found=f"{most} heads at most")
     lines = []
-    for number, (site, head) in enumerate(places, 1):
+    for number, (site, head) in enumerate(targets, 1):
         with without(model, [(site, head)], means):
             value = number_of(score(model))
         lines.append(HeadEffect(site, head, value, value - baseline))
-        if told is not None:
-            told(number, len(places))
+        if on_progress is not None:
+            on_progress(number, len(targets))
     return Effect(baseline, lines)
 
 
@@ -111,19 +103,19 @@ def without(model: Any, heads: Sequence[tuple[str, int]], means: Means | None = 
 def scored(model: Any, score: Callable[[Any], float]) -> tuple[float, dict[str, int]]:
     """The score, and how many heads each site had meanwhile."""
     module, _ = module_of(model)
-    found: dict[str, int] = {}
+    head_counts: dict[str, int] = {}
 
     def hook(
         site: str, call: Callable[..., Tensor], query: Tensor, key: Tensor, value: Tensor, **options: Any
     ) -> Tensor:
-        found[site] = query.shape[-3]
+        head_counts[site] = query.shape[-3]
         return call(query, key, value, **options)
 
     with attach(module, hook=hook):
         value = number_of(score(model))
-    if not found:
+    if not head_counts:
         raise InputError("the score did not use the model", found="no attention came through", do="call it in `score`")
-    return value, found
+    return value, head_counts
 
 
 def number_of(value: Any) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Iterator
 from dataclasses import astuple, dataclass, field, fields
@@ -12,26 +11,12 @@ from typing import TextIO
 import torch
 from torch import Tensor
 
-from regard.errors import FileError
-from regard.lens.recording.forward import Call
+from regard.drawing.writing import write_csv
+from regard.lens.draw.heads_table import Head, heads_html, heads_text
+from regard.lens.recording.forward import ForwardCall
 from regard.lens.recording.map import Map
 
 GATHERED = 1 << 22  # numbers of queries and keys that are gathered at a time
-
-
-@dataclass(frozen=True)
-class Head:
-    """One line of the table; NaN where a measure has no meaning, as distances from one text to another."""
-
-    site: str
-    head: int
-    entropy: float  # in nats
-    top_weight: float
-    distance: float  # mean distance of what it looks at
-    first: float  # weight on the first token
-    own: float  # weight on the token itself
-    previous: float  # weight on the token before
-    induction: float  # weight on tokens that came after an earlier occurrence of the same token
 
 
 MEASURES = tuple(measure.name for measure in fields(Head))[2:]
@@ -44,21 +29,17 @@ class Heads:
     lines: list[Head]
 
     def __str__(self) -> str:
-        from regard.lens.draw.heads_table import heads_text
-
-        return heads_text(self)
+        return heads_text(self.lines)
 
     def __repr__(self) -> str:
         return str(self)
 
     def _repr_html_(self) -> str:
-        from regard.lens.draw.heads_table import heads_html
-
-        return heads_html(self)
+        return heads_html(self.lines)
 
     def to_csv(self, path: str | Path | TextIO) -> None:
         """Write it with a header."""
-        write_csv(path, iter([[field.name for field in fields(Head)], *map(list, map(astuple, self.lines))]))
+        write_csv(path, [[field.name for field in fields(Head)], *map(astuple, self.lines)])
 
 
 @dataclass
@@ -68,24 +49,24 @@ class Tally:
     sums: dict[tuple[str, int], dict[str, float]] = field(default_factory=dict)
     counts: dict[tuple[str, int], dict[str, int]] = field(default_factory=dict)
 
-    def add(self, call: Call) -> None:
+    def add(self, call: ForwardCall) -> None:
         for site, one in call.maps.items():
             for batch in range(len(one.query)):
                 rows = call.counted(site, batch).nonzero()[:, 0]
                 if len(rows):
                     self.add_text(call, site, batch, rows)
 
-    def add_text(self, call: Call, site: str, batch: int, rows: Tensor) -> None:
+    def add_text(self, call: ForwardCall, site: str, batch: int, rows: Tensor) -> None:
         """The rows of one text that are words."""
         one = call.pick(site, None, batch)
-        found = one.statistics()
-        self.note(site, one, "entropy", found.entropy[0][:, rows])
-        self.note(site, one, "top_weight", found.top_weight[0][:, rows])
-        self.note(site, one, "first", found.first_weight[0][:, rows])
+        statistics = one.statistics()
+        self.note(site, one, "entropy", statistics.entropy[0][:, rows])
+        self.note(site, one, "top_weight", statistics.top_weight[0][:, rows])
+        self.note(site, one, "first", statistics.first_weight[0][:, rows])
         if call.crosses(site):
             return
-        self.note(site, one, "distance", found.distance[0][:, rows])
-        self.note(site, one, "own", found.self_weight[0][:, rows])
+        self.note(site, one, "distance", statistics.distance[0][:, rows])
+        self.note(site, one, "own", statistics.self_weight[0][:, rows])
         self.note(site, one, "previous", previous(one, rows))
         text = call.source if call.sides(site)[0] == "source" else call.text
         if text is not None and batch < len(text.ids) and len(text.ids[batch]) >= one.keys:
@@ -149,16 +130,3 @@ def gathered(one: Map, rows: Tensor, columns: Tensor) -> Tensor:
 def room(one: Map) -> int:
     """How many cells are gathered at a time."""
     return max(1, GATHERED // (len(one.heads) * one.query.shape[-1]))
-
-
-def write_csv(path: str | Path | TextIO, lines: Iterator[list[object]]) -> None:
-    """Line by line, as they come, to a file or to what is open already."""
-    if not isinstance(path, (str, Path)):
-        csv.writer(path, lineterminator="\n").writerows(lines)
-        return
-    try:
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
-        with Path(path).open("w", encoding="utf-8", newline="") as file:
-            csv.writer(file, lineterminator="\n").writerows(lines)
-    except OSError as error:
-        raise FileError(f"cannot write {path}", found=str(error), do="choose another place, or make room") from error

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from regard.attention.torch_names import COMPILED
 from regard.errors import InputError, KindError, UnknownNameError
 from regard.lens.hooks.attach import attach, module_of
-from regard.lens.hooks.changes import Asked, Change, Forbid, Mean, Means, Pin, Sharpen, Silence
+from regard.lens.hooks.changes import AttentionInputs, Change, Forbid, Mean, Means, Pin, Sharpen, Silence
 from regard.lens.recording.forward import CROSS
 from regard.models import seams
 
@@ -127,7 +127,7 @@ class Changer:
         first = self.first(site, query, key, options)
         if not mine:
             return call(query, key, value, **options)
-        asked = Asked(site, query, key, options, first, options.get("first_key", 0))  # type: ignore[arg-type]
+        asked = AttentionInputs(site, query, key, options, first, options.get("first_key", 0))  # type: ignore[arg-type]
         for change in mine:
             before, asked = asked, change.ask(asked)
             if asked is not before or isinstance(change, (Silence, Mean)):

@@ -9,17 +9,18 @@ from typing import Any, Concatenate, ParamSpec, TypeVar, Unpack
 
 from regard.attention.scores import blocks
 from regard.attention.tiles import Axis, Extent
+from regard.drawing.heat_svg import svg
+from regard.drawing.writing import write_csv, write_text
 from regard.errors import InputError
 from regard.lens.alignment.from_recording import Alignment, HeadNumbers, Splits, align_calls
 from regard.lens.assembly.recorder import Recorder
-from regard.lens.draw.heat import Part, View, sides_in_words
+from regard.lens.draw.heat import MapOptions, View, sides_in_words
 from regard.lens.draw.heat_picture import picture
-from regard.lens.draw.heat_svg import svg, write_svg
-from regard.lens.draw.page import Opened, page, show, write_page
-from regard.lens.head_kinds import Heads, Tally, write_csv
+from regard.lens.draw.page import PageOptions, page, show
+from regard.lens.head_kinds import Heads, Tally
 from regard.lens.recording.fidelity import Badge
 from regard.lens.recording.file import read_calls, write_calls
-from regard.lens.recording.forward import Call
+from regard.lens.recording.forward import ForwardCall
 from regard.lens.recording.tokens import Row, Token
 
 P = ParamSpec("P")
@@ -27,7 +28,7 @@ R = TypeVar("R")
 ROWS = 256  # written at a time
 
 
-def of_the_last(method: Callable[Concatenate[Call, P], R]) -> Callable[Concatenate[Recording, P], R]:
+def of_the_last(method: Callable[Concatenate[ForwardCall, P], R]) -> Callable[Concatenate[Recording, P], R]:
     """Ask the last call."""
 
     def ask(recording: Recording, /, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -39,17 +40,17 @@ def of_the_last(method: Callable[Concatenate[Call, P], R]) -> Callable[Concatena
 class Recording:
     """Every forward is one of `calls`, a generation too; what is asked of the recording itself is about the last."""
 
-    def __init__(self, recorder: Recorder | None = None, calls: Sequence[Call] = ()) -> None:
+    def __init__(self, recorder: Recorder | None = None, calls: Sequence[ForwardCall] = ()) -> None:
         self.recorder, self.loaded = recorder, list(calls)
 
     @property
-    def calls(self) -> list[Call]:
+    def calls(self) -> list[ForwardCall]:
         """In the order they were made."""
         builders = [] if self.recorder is None else self.recorder.builders
         return [*self.loaded, *(builder.done() for builder in builders if builder.steps)]
 
     @property
-    def last(self) -> Call:
+    def last(self) -> ForwardCall:
         calls = self.calls
         if not calls:
             raise InputError(
@@ -77,13 +78,13 @@ class Recording:
         """The truth about the last call."""
         return self.last.badge
 
-    weights = of_the_last(Call.weights)
-    row = of_the_last(Call.row)
-    tile = of_the_last(Call.tile)
-    labels = of_the_last(Call.labels)
-    statistics = of_the_last(Call.statistics)
-    received = of_the_last(Call.received)
-    rollout = of_the_last(Call.rollout)
+    weights = of_the_last(ForwardCall.weights)
+    row = of_the_last(ForwardCall.row)
+    tile = of_the_last(ForwardCall.tile)
+    labels = of_the_last(ForwardCall.labels)
+    statistics = of_the_last(ForwardCall.statistics)
+    received = of_the_last(ForwardCall.received)
+    rollout = of_the_last(ForwardCall.rollout)
 
     def heads(self) -> Heads:
         """A line for every head, averaged over all calls."""
@@ -135,25 +136,31 @@ class Recording:
         write_csv(path, table(self.last, View(site, head, rows, columns, batch, row)))
 
     def to_svg(
-        self, path: str | Path | None = None, site: str | None = None, head: int | None = None, **part: Unpack[Part]
+        self,
+        path: str | Path | None = None,
+        site: str | None = None,
+        head: int | None = None,
+        **options: Unpack[MapOptions],
     ) -> str:
         """A heat map as a standalone SVG: one head, without a head all of a site, without a site all there are.
 
         `rows` and `columns` are (start, stop), `batch` the text; `row` as for `to_csv`. Above 65,536 cells (256 x 256)
         they are pooled, and the badge in the picture says so. With a path it is also written there.
         """
-        drawn = svg(picture(self.last, View(site, head, **part)))
+        drawn = svg(picture(self.last, View(site, head, **options)))
         if path is not None:
-            write_svg(drawn, path)
+            write_text(drawn, path)
         return drawn
 
-    def to_png(self, path: str | Path, site: str | None = None, head: int | None = None, **part: Unpack[Part]) -> None:
+    def to_png(
+        self, path: str | Path, site: str | None = None, head: int | None = None, **options: Unpack[MapOptions]
+    ) -> None:
         """The same picture as a PNG, twice as fine as the screen."""
-        from regard.lens.draw.heat_png import write_png  # Pillow only where it is needed
+        from regard.drawing.heat_png import write_png  # Pillow only where it is needed
 
-        write_png(picture(self.last, View(site, head, **part)), path)
+        write_png(picture(self.last, View(site, head, **options)), path)
 
-    def to_html(self, path: str | Path | None = None, **opened: Unpack[Opened]) -> str:
+    def to_html(self, path: str | Path | None = None, **options: Unpack[PageOptions]) -> str:
         """All heads as one interactive page that needs no network; with a path it is also written there.
 
         site, head  what it opens with; of a long text these are shown finer than the rest
@@ -161,14 +168,14 @@ class Recording:
         batch       the place of the text in its batch
         row         which tokens stand beside a decoder's rows, as for `to_csv`; on the page it can be changed
         """
-        made = page(self.last, **opened)
+        html = page(self.last, **options)
         if path is not None:
-            write_page(made, path)
-        return made
+            write_text(html, path)
+        return html
 
-    def show(self, **opened: Unpack[Opened]) -> Any:
+    def show(self, **options: Unpack[PageOptions]) -> Any:
         """The same in a notebook, as the last line of a cell: a widget with the extra `notebook`, else the page."""
-        return show(self.last, **opened)
+        return show(self.last, **options)
 
     def __repr__(self) -> str:
         calls = self.calls
@@ -179,15 +186,15 @@ class Recording:
         return f"Recording: {number}, {len(self.sites)} sites and {heads} heads in the last"
 
 
-def table(call: Call, view: View) -> Iterator[list[object]]:
+def table(call: ForwardCall, view: View) -> Iterator[list[object]]:
     """Line by line; no more than some rows exist at a time."""
     assert view.site is not None
     assert view.head is not None
     high, wide = call.extent(view.site, view.batch)
     down, across = Axis.read("rows", view.rows, high, 1), Axis.read("columns", view.columns, wide, 1)
     beside, above = call.labels(view.site, view.batch, view.row)
-    told = (f"{view.site}, head {view.head}", sides_in_words(call, view.site, view.row), call.map(view.site).badge)
-    yield ["; ".join(map(str, told)), *above[across.start : across.stop]]
+    corner = (f"{view.site}, head {view.head}", sides_in_words(call, view.site, view.row), call.map(view.site).badge)
+    yield ["; ".join(map(str, corner)), *above[across.start : across.stop]]
     for part in blocks(slice(down.start, down.stop), ROWS):
         extents = (part.start, part.stop), (across.start, across.stop)
         weights = call.weights(view.site, view.head, *extents, view.batch)

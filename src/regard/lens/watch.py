@@ -10,12 +10,11 @@ from typing import Any
 import torch
 from torch import nn
 
-from regard.errors import InputError, UnknownNameError
+from regard.errors import InputError, UnknownNameError, some
 from regard.lens.assembly.recorder import Recorder
 from regard.lens.assembly.watch_options import WatchOptions
 from regard.lens.hooks.attach import module_of, record
 from regard.lens.recording_api import Recording
-from regard.models.checkpoint import some
 
 DTYPES = {"float64": torch.float64, "float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
 

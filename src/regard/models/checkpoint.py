@@ -12,7 +12,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import nn
 
-from regard.errors import FileError, InputError, UnknownNameError
+from regard.errors import FileError, InputError, UnknownNameError, some
 from regard.models.config import Config, DecoderConfig, EncoderConfig, RecurrentConfig, TransformerConfig
 from regard.models.decoder import Decoder
 from regard.models.encoder import Encoder
@@ -197,7 +197,3 @@ def check_tensors(model: nn.Module, tensors: dict[str, torch.Tensor], folder: Pa
                 found=f"{tuple(tensor.shape)}, by config.json {tuple(wanted[name].shape)}",
                 do="keep model.safetensors and config.json together",
             )
-
-
-def some(names: list[str], most: int = 4) -> str:
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

@@ -33,12 +33,12 @@ class Still:
         return self.line
 
 
-def widget(told: str, levels: bytes, exact: bytes, answer: Answer, still: Still) -> Any:
+def widget(description: str, levels: bytes, exact: bytes, answer: Answer, still: Still) -> Any:
     """An anywidget (the extra `notebook`) of these maps; where it cannot be drawn, `still` stands in for it.
 
     `answer` gets a question of the browser, a dict, and gives float32 weights as bytes.
     """
-    return kind()(told, levels, exact, answer, still)
+    return kind()(description, levels, exact, answer, still)
 
 
 @cache
@@ -49,12 +49,12 @@ def kind() -> Any:
     class Look(anywidget.AnyWidget):  # type: ignore[misc, name-defined]
         _esm = script() + "\nexport default { render };\n"
         name = traitlets.Unicode().tag(sync=True)
-        told = traitlets.Unicode().tag(sync=True)
+        description = traitlets.Unicode().tag(sync=True)
         levels = traitlets.Bytes().tag(sync=True)
         exact = traitlets.Bytes().tag(sync=True)
 
-        def __init__(self, told: str, levels: bytes, exact: bytes, answer: Answer, still: Still) -> None:
-            super().__init__(name=uuid4().hex, told=told, levels=levels, exact=exact)
+        def __init__(self, description: str, levels: bytes, exact: bytes, answer: Answer, still: Still) -> None:
+            super().__init__(name=uuid4().hex, description=description, levels=levels, exact=exact)
             self.still = still
             self.on_msg(lambda _, content, __: self.send(*reply(answer, content)))
 

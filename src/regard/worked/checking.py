@@ -3,62 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from regard.drawing.plain import as_text
 from regard.errors import InputError, ShapeError
 from regard.worked import examples
-from regard.worked.chain import Chain
-from regard.worked.judging import Cell, Said, Sayings, at
+from regard.worked.derivation import Derivation
+from regard.worked.findings import Findings, Mistake
+from regard.worked.judging import Cell, Claim, Claims, at
 from regard.worked.reading import Example, read_example, read_file
 from regard.worked.repairing import Explanation, explain
+from regard.worked.report_terminal import report_view
 
 
 @dataclass(frozen=True)
-class Mistake:
-    """One wrong number. `column` is None when only its row is known (weights that do not sum to 1)."""
-
-    step: str
-    row: int
-    column: int | None
-    written: float
-    correct: float
-    text: str  # the number as it was written
-    carried_into: tuple[Cell, ...] = ()  # later numbers that are off because of this one
-    instead: tuple[tuple[Cell, float], ...] = ()  # numbers that could be the wrong one just as well
-
-
-@dataclass(frozen=True)
-class Report:
+class Report(Findings):
     """What checking found; empty `mistakes` means that every number checked is right."""
 
-    example: Example
-    mistakes: tuple[Mistake, ...]
-    checked: int
-    carried: int
-    unchecked: tuple[Cell, ...]  # stated, but nothing given leads to them
-
-    @property
-    def ok(self) -> bool:
-        return not self.mistakes
-
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        mistakes = []
-        for mistake in self.mistakes:
-            entry = asdict(mistake)
-            entry["carried_into"] = [cell._asdict() for cell in mistake.carried_into]
-            entry["carried_on"] = bool(mistake.carried_into)
-            entry["instead"] = [{**cell._asdict(), "correct": value} for cell, value in mistake.instead]
-            mistakes.append(entry)
-        unchecked = [cell._asdict() for cell in self.unchecked]
-        return {"mistakes": mistakes, "checked": self.checked, "carried": self.carried, "unchecked": unchecked}
-
     def __str__(self) -> str:
-        from regard.drawing.plain import as_text
-        from regard.worked.sheet_terminal import report_view
-
         return as_text(report_view(self))
 
 
@@ -88,11 +52,11 @@ def check_example(example: Example) -> Report:
             f"{example.name} states nothing to check",
             do='add [[stated]] blocks: step = "scores", values = [[0, 1], [1, 1]]',
         )
-    sayings = Sayings(Chain.of(example), example.stated)
-    check_widths(sayings)
-    explanation = explain(sayings)
+    claims = Claims(Derivation.of(example), example.stated)
+    check_widths(claims)
+    explanation = explain(claims)
     verdict = explanation.verdict
-    alone = tuple(unconfirmed(sayings, explanation))
+    alone = tuple(unconfirmed(claims, explanation))
     judged = len(verdict.right) + len(verdict.wrong) + len(verdict.carried) - len(alone)
     return Report(
         example,
@@ -103,44 +67,44 @@ def check_example(example: Example) -> Report:
     )
 
 
-def unconfirmed(sayings: Sayings, explanation: Explanation) -> Iterator[Cell]:
+def unconfirmed(claims: Claims, explanation: Explanation) -> Iterator[Cell]:
     """Numbers taken on trust that nothing else stated depends on, so that nothing could contradict them."""
-    truth = explanation.verdict.truth
-    said = [cell for cell, _ in sayings]
+    correct = explanation.verdict.correct
+    cells = [cell for cell, _ in claims]
     for cell, value in explanation.assumed.items():
-        moved = sayings.truth({**explanation.assumed, cell: value + 1.0})
-        tied = any(at(moved, other) != at(truth, other) for other in said if other != cell)
-        whole_row = cell.step == "weights" and not truth["weights"][cell.row].isnan().any()
-        if not tied and not whole_row and said.count(cell) == 1:
+        moved = claims.correct_values({**explanation.assumed, cell: value + 1.0})
+        tied = any(at(moved, other) != at(correct, other) for other in cells if other != cell)
+        whole_row = cell.step == "weights" and not correct["weights"][cell.row].isnan().any()
+        if not tied and not whole_row and cells.count(cell) == 1:
             yield cell
 
 
 def mistakes_of(explanation: Explanation) -> list[Mistake]:
     """One for each wrong cell, in the order of the steps; one for a row whose wrong cell cannot be told."""
-    first: dict[Cell, Said] = {}
-    for said in explanation.verdict.wrong:
-        first.setdefault(said.cell, said)
+    first: dict[Cell, Claim] = {}
+    for claim in explanation.verdict.wrong:
+        first.setdefault(claim.cell, claim)
     undecided = explanation.undecided_row
-    found = [
-        mistake(said, explanation) for cell, said in first.items() if cell.step != "weights" or cell.row != undecided
+    single = [
+        mistake(claim, explanation) for cell, claim in first.items() if cell.step != "weights" or cell.row != undecided
     ]
     rows = {*explanation.verdict.uneven, *(() if undecided is None else (undecided,))}
-    return found + [row_mistake(row, explanation.sayings) for row in sorted(rows)]
+    return single + [row_mistake(row, explanation.claims) for row in sorted(rows)]
 
 
-def mistake(said: Said, explanation: Explanation) -> Mistake:
-    cell, written = said
+def mistake(claim: Claim, explanation: Explanation) -> Mistake:
+    cell, written = claim
     chosen, verdict = explanation.chosen, explanation.verdict
     onward = tuple(later.cell for later, sources in verdict.carried.items() if cell in sources)
     rivalled = chosen is None or chosen.cell == cell
     instead = tuple((rival.cell, rival.value) for rival in explanation.rivals) if rivalled else ()
-    return Mistake(*cell, written.value, at(verdict.truth, cell), written.text, onward, instead)
+    return Mistake(*cell, written.value, at(verdict.correct, cell), written.text, onward, instead)
 
 
-def row_mistake(row: int, sayings: Sayings) -> Mistake:
+def row_mistake(row: int, claims: Claims) -> Mistake:
     """A row that does not sum to 1, when nothing decides which of its cells is wrong: any one of them could be."""
     first: dict[Cell, float] = {}
-    for cell, written in sayings:
+    for cell, written in claims:
         if cell.step == "weights" and cell.row == row:
             first.setdefault(cell, written.value)
     total = round(sum(first.values()), 12)
@@ -148,13 +112,13 @@ def row_mistake(row: int, sayings: Sayings) -> Mistake:
     return Mistake("weights", row, None, total, 1.0, f"{total:g}", (), instead)
 
 
-def check_widths(sayings: Sayings) -> None:
+def check_widths(claims: Claims) -> None:
     """A statement wider than its step is a slip of the file, not of the numbers."""
-    truth = sayings.chain.follow({}, over=False)
-    for (step, row, column), _ in sayings:
-        if step in truth and column >= truth[step].shape[1]:
+    correct = claims.derivation.follow({}, over=False)
+    for (step, row, column), _ in claims:
+        if step in correct and column >= correct[step].shape[1]:
             raise ShapeError(
                 f"what is stated about {step} is larger than {step}",
-                found=f"row {row}, column {column}; {step} has {truth[step].shape[1]} columns by what is given",
+                found=f"row {row}, column {column}; {step} has {correct[step].shape[1]} columns by what is given",
                 do="rows and columns count from 0",
             )

@@ -30,7 +30,7 @@ STATED_KEYS = ("step", "row", "column", "values")
 
 
 @dataclass(frozen=True)
-class Written:
+class Numeral:
     """One number as somebody wrote it."""
 
     text: str
@@ -52,7 +52,7 @@ class Statement:
     """One `[[stated]]` block: the step it speaks of, and its cells by (row, column)."""
 
     step: str
-    cells: Mapping[tuple[int, int], Written]
+    cells: Mapping[tuple[int, int], Numeral]
 
 
 @dataclass(frozen=True)
@@ -178,10 +178,10 @@ def known(data: Mapping[str, Any], names: tuple[str, ...], what: str) -> None:
 
 def words(name: str, given: Any) -> tuple[str, ...]:
     if not isinstance(given, (list, tuple)) or not given or not all(isinstance(word, str) for word in given):
-        found = "nothing" if given is None else f"{given!r}"
         raise InputError(
-            f"{name} must be a list of words, at least one", found=found, do=f'{name} = ["I", "love", "AI"]'
-        )
+            f"{name} must be a list of words, at least one", found="nothing" if given is None else f"{given!r}",
+            do=f'{name} = ["I", "love", "AI"]',
+        )  # fmt: skip
     return tuple(given)
 
 
@@ -191,7 +191,7 @@ def count(heads: Any) -> int:
     return heads
 
 
-def number(where: str, given: Any) -> Written:
+def number(where: str, given: Any) -> Numeral:
     """A number or a string that holds one, with the digits it was written with."""
     text = given if isinstance(given, str) else str(given)
     try:
@@ -201,7 +201,7 @@ def number(where: str, given: Any) -> Written:
     if isinstance(given, bool) or not decimal.is_finite() or not math.isfinite(float(decimal)):
         raise InputError(f"{where} must be a number", found=f"{text!r}", do=advice_on_number(text))
     exponent = int(decimal.as_tuple().exponent)
-    return Written(text.strip(), float(decimal), 0.5 * 10.0 ** min(exponent, 0))
+    return Numeral(text.strip(), float(decimal), 0.5 * 10.0 ** min(exponent, 0))
 
 
 def advice_on_number(text: str) -> str:
@@ -226,7 +226,7 @@ def matrix(name: str, given: Any) -> Tensor:
     return torch.tensor(rows, dtype=torch.float64)
 
 
-def written_rows(name: str, given: Any) -> list[list[Written]]:
+def written_rows(name: str, given: Any) -> list[list[Numeral]]:
     """Rows of equal length."""
     if not all(isinstance(row, (list, tuple)) and row for row in given):
         raise ShapeError(f"{name} must be a list of rows", found=f"{given!r}", do=f"{name} = [[1, 0], [0, 1]]")
@@ -275,7 +275,7 @@ def index(name: str, given: Any) -> int | None:
     return given
 
 
-def place(step: str, values: Any, row: int | None, column: int | None) -> dict[tuple[int, int], Written]:
+def place(step: str, values: Any, row: int | None, column: int | None) -> dict[tuple[int, int], Numeral]:
     """The cells that `values` speaks of: a matrix from (0, 0), one row, one column, or one number."""
     if not isinstance(values, (list, tuple)):
         if row is None or column is None:

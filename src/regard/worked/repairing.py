@@ -1,7 +1,7 @@
 """Which number is the wrong one, when the inputs are not given and the written ones contradict each other?
 
 The explanation with the fewest mistakes: every number that had to be taken on trust is tried with the values that
-would reconcile it with the others, and the best trial is kept for as long as it explains more.
+would reconcile it with the others, and the best repair is kept for as long as it explains more.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from regard.worked.judging import Cell, Said, Sayings, Verdict, at, judge
+from regard.worked.judging import Cell, Claim, Claims, Verdict, at, judge
 from regard.worked.reading import STEPS
 
 CLUES = 4  # contradictions tried for each repair, for time's sake: those after the first few rarely say more
 
 
 @dataclass(frozen=True)
-class Trial:
+class Repair:
     """One number taken on trust, read as another, and what becomes of the rest."""
 
     cell: Cell
@@ -27,13 +27,13 @@ class Trial:
 
 @dataclass(frozen=True)
 class Explanation:
-    """The verdict with the fewest mistakes, and the trials that explain as much by another number."""
+    """The verdict with the fewest mistakes, and the repairs that explain as much by another number."""
 
-    sayings: Sayings
+    claims: Claims
     assumed: Mapping[Cell, float]
     verdict: Verdict
-    rivals: tuple[Trial, ...] = ()
-    chosen: Trial | None = None  # the trial these rival; None: they rival the numbers as first written
+    rivals: tuple[Repair, ...] = ()
+    chosen: Repair | None = None  # the repair these rival; None: they rival the numbers as first written
 
     @property
     def undecided_row(self) -> int | None:
@@ -45,63 +45,63 @@ class Explanation:
         return self.chosen.cell.row if same else None
 
 
-def explain(sayings: Sayings) -> Explanation:
+def explain(claims: Claims) -> Explanation:
     """The reading of the numbers that needs the fewest mistakes."""
-    assumed = on_trust(sayings)
-    best = judge(sayings, assumed)
-    explanation = Explanation(sayings, assumed, best)
+    assumed = on_trust(claims)
+    best = judge(claims, assumed)
+    explanation = Explanation(claims, assumed, best)
     repaired: set[Cell] = set()
     while assumed and (best.wrong or best.uneven):
-        trials = [
-            Trial(cell, value, judge(sayings, {**assumed, cell: value}))
-            for cell, value in repairs(sayings, assumed, best)
+        repairs = [
+            Repair(cell, value, judge(claims, {**assumed, cell: value}))
+            for cell, value in candidates(claims, assumed, best)
             if cell not in repaired
         ]
-        lowest = min((trial.verdict.cost for trial in trials), default=best.cost)
-        level = [trial for trial in trials if trial.verdict.cost == lowest]
+        lowest = min((repair.verdict.cost for repair in repairs), default=best.cost)
+        level = [repair for repair in repairs if repair.verdict.cost == lowest]
         if lowest >= best.cost:
             if not repaired and lowest == best.cost:
-                explanation = Explanation(sayings, assumed, best, one_a_cell(level))
+                explanation = Explanation(claims, assumed, best, one_a_cell(level))
             break
         chosen = level[0]
         best, assumed = chosen.verdict, {**assumed, chosen.cell: chosen.value}
         repaired.add(chosen.cell)
-        rivals = one_a_cell([trial for trial in level if trial.cell != chosen.cell])
-        explanation = Explanation(sayings, assumed, best, rivals, chosen)
+        rivals = one_a_cell([repair for repair in level if repair.cell != chosen.cell])
+        explanation = Explanation(claims, assumed, best, rivals, chosen)
     return explanation
 
 
-def one_a_cell(trials: list[Trial]) -> tuple[Trial, ...]:
-    first: dict[Cell, Trial] = {}
-    for trial in trials:
-        first.setdefault(trial.cell, trial)
+def one_a_cell(repairs: list[Repair]) -> tuple[Repair, ...]:
+    first: dict[Cell, Repair] = {}
+    for repair in repairs:
+        first.setdefault(repair.cell, repair)
     return tuple(first.values())
 
 
-def on_trust(sayings: Sayings) -> dict[Cell, float]:
+def on_trust(claims: Claims) -> dict[Cell, float]:
     """Every stated number that nothing given or stated before leads to, as it was first written."""
     assumed: dict[Cell, float] = {}
     for step in STEPS:
-        truth = sayings.truth(assumed)
-        for cell, written in sayings:
-            if cell.step == step and cell not in assumed and math.isnan(at(truth, cell)):
+        correct = claims.correct_values(assumed)
+        for cell, written in claims:
+            if cell.step == step and cell not in assumed and math.isnan(at(correct, cell)):
                 assumed[cell] = written.value
     return assumed
 
 
-def repairs(sayings: Sayings, assumed: Mapping[Cell, float], verdict: Verdict) -> Iterator[tuple[Cell, float]]:
+def candidates(claims: Claims, assumed: Mapping[Cell, float], verdict: Verdict) -> Iterator[tuple[Cell, float]]:
     """Other values for the numbers on trust, each of which would settle at least one contradiction."""
     clues = [*verdict.wrong, *verdict.carried]
     for cell, value in assumed.items():
-        digits = decimals(sayings, cell)
+        digits = decimals(claims, cell)
         later = [clue for clue in clues if STEPS.index(clue.cell.step) > STEPS.index(cell.step)][:CLUES]
-        found = [said.written.value for said in sayings if said.cell == cell]
+        values = [claim.written.value for claim in claims if claim.cell == cell]
         if cell.step == "weights" and cell.row in verdict.uneven:
-            rest = float(verdict.truth["weights"][cell.row].sum()) - value
-            found.append(1.0 - rest)
-        found += [solved for clue in later if (solved := solve(sayings, assumed, cell, clue)) is not None]
+            rest = float(verdict.correct["weights"][cell.row].sum()) - value
+            values.append(1.0 - rest)
+        values += [solved for clue in later if (solved := solve(claims, assumed, cell, clue)) is not None]
         tried = {value}
-        for other in found:
+        for other in values:
             # A whole number stands for itself; one with decimals may be the rounding of a finer one.
             for reading in (round(other, digits), other)[: 1 if digits == 0 else 2]:
                 if reading not in tried:
@@ -109,16 +109,16 @@ def repairs(sayings: Sayings, assumed: Mapping[Cell, float], verdict: Verdict) -
                     yield cell, reading
 
 
-def decimals(sayings: Sayings, cell: Cell) -> int:
+def decimals(claims: Claims, cell: Cell) -> int:
     """How many decimals this number was written with."""
-    return max(round(-math.log10(2 * said.written.half_unit)) for said in sayings if said.cell == cell)
+    return max(round(-math.log10(2 * claim.written.half_unit)) for claim in claims if claim.cell == cell)
 
 
-def solve(sayings: Sayings, assumed: Mapping[Cell, float], cell: Cell, clue: Said) -> float | None:
+def solve(claims: Claims, assumed: Mapping[Cell, float], cell: Cell, clue: Claim) -> float | None:
     """The value of `cell` from which `clue` would follow, by the secant method; None if there is none."""
 
     def off(value: float) -> float:
-        return at(sayings.truth({**assumed, cell: value}), clue.cell) - clue.written.value
+        return at(claims.correct_values({**assumed, cell: value}), clue.cell) - clue.written.value
 
     before = assumed[cell]
     now = before + 1e-3 * max(1.0, abs(before))

@@ -14,63 +14,24 @@ from torch import Tensor
 
 from regard.attention import Steps, attend
 from regard.attention.steps import project
-from regard.errors import InputError, ShapeError, UnknownNameError
+from regard.drawing.plain import as_text
+from regard.errors import InputError, ShapeError
 from regard.worked import examples
-from regard.worked.chain import Chain, check_sizes, placed, root_of, scale_of
+from regard.worked.derivation import Derivation, check_sizes, placed, root_of, scale_of
 from regard.worked.inventing import check_size, made_up
-from regard.worked.judging import Sayings
+from regard.worked.judging import Claims
 from regard.worked.options import position_codes, read_positions, read_scale, read_temperature
 from regard.worked.reading import STEPS, Example, count, matrix, read_example, read_file
 from regard.worked.repairing import explain
-
-ORDER = ("x", "positions", "x_p", "w_q", "w_k", "w_v", *STEPS, "w_o", "z")
+from regard.worked.sheet_html import fragment, page
+from regard.worked.sheet_latex import latex
+from regard.worked.sheet_numbers import ORDER, SheetNumbers
+from regard.worked.sheet_terminal import sheet_view
 
 
 @dataclass(frozen=True, repr=False)
-class Sheet:
+class Sheet(SheetNumbers):
     """The six steps of one example: `values` holds what is known of `ORDER`, with several heads a matrix for each."""
-
-    tokens: tuple[str, ...]  # the words looked at
-    queries: tuple[str, ...]  # the words that look; nearly always the same
-    values: Mapping[str, Tensor]
-    steps: Steps | None  # what `attend` computed; None when the example starts later than q, k and v
-    scale: float | None  # what scores are multiplied by, the temperature included
-    d: float | None = None  # whose root scores are divided by; None where a scale was given
-    temperature: float = 1.0
-    heads: int = 1
-    causal: bool = False
-    title: str = ""
-    about: str = ""
-    made_up: str = ""  # said wherever the sheet is shown, if any of its numbers were made up
-
-    def row(self, query: str | int) -> int:
-        """Which row belongs to a word, to its second occurrence as "word:2", or to a number counted from 0.
-
-        A word that stands more than once means its first occurrence.
-        """
-        if isinstance(query, str) and query in self.queries:
-            return self.queries.index(query)
-        if isinstance(query, str) and not query.isdecimal():
-            return self.occurrence(query)
-        if not 0 <= int(query) < len(self.queries):
-            raise InputError("there is no such row", found=f"{query}, of {len(self.queries)}", do="rows count from 0")
-        return int(query)
-
-    def occurrence(self, query: str) -> int:
-        word, colon, number = query.rpartition(":")
-        places = self.places(word)
-        if not colon or not number.isdecimal() or not places:
-            raise UnknownNameError("word", query, self.queries)
-        if not 1 <= int(number) <= len(places):
-            raise InputError(
-                f"{word!r} does not stand there so often", found=f"{query}; it stands there {len(places)} times",
-                do=f"choose {word}:1 to {word}:{len(places)}",
-            )  # fmt: skip
-        return places[int(number) - 1]
-
-    def places(self, word: str) -> list[int]:
-        """The rows of a word."""
-        return [row for row, query in enumerate(self.queries) if query == word]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain lists, for JSON; what is not known is left out, a single unknown number is None."""
@@ -84,37 +45,28 @@ class Sheet:
 
     def settings(self) -> dict[str, Any]:
         """How it was computed, where that is not the usual way."""
-        found: dict[str, Any] = {"causal": True} if self.causal else {}
+        settings: dict[str, Any] = {"causal": True} if self.causal else {}
         if self.d is None and self.scale is not None:
-            found["scale"] = self.scale * self.temperature
+            settings["scale"] = self.scale * self.temperature
         elif self.d is not None and "q" in self.values and self.d != self.values["q"].shape[-1]:
-            found["d_k"] = self.d
-        return found | ({} if self.temperature == 1 else {"temperature": self.temperature})
+            settings["d_k"] = self.d
+        return settings | ({} if self.temperature == 1 else {"temperature": self.temperature})
 
     def to_json(self) -> str:
         return json.dumps(self.to_dict(), ensure_ascii=False)
 
     def to_html(self, query: str | int | None = None) -> str:
         """One self-contained page: no network, readable on a phone, light and dark."""
-        from regard.worked.sheet_html import page
-
         return page(self, query)
 
     def to_latex(self, query: str | int | None = None) -> str:
         """The matrices and one row worked out, to paste into a document that uses amsmath."""
-        from regard.worked.sheet_latex import latex
-
         return latex(self, query)
 
     def _repr_html_(self) -> str:
-        from regard.worked.sheet_html import fragment
-
         return fragment(self)
 
     def __str__(self) -> str:
-        from regard.drawing.plain import as_text
-        from regard.worked.sheet_terminal import sheet_view
-
         return as_text(sheet_view(self))
 
     def __repr__(self) -> str:
@@ -146,10 +98,10 @@ def steps(
 
     The same three may stand in a file, beside `heads` and `causal`; what is given here goes before it.
     """
-    found = read_source(text, example, file, numbers)
+    source = read_source(text, example, file, numbers)
     settings = {"heads": heads, "causal": causal, "scale": scale, "positions": positions, "temperature": temperature}
     chosen = {name: value for name, value in settings.items() if value is not None}
-    return fill(read_changed(found, chosen), d, seed)
+    return fill(read_changed(source, chosen), d, seed)
 
 
 def read_source(
@@ -226,8 +178,8 @@ def whole_sheet(example: Example, matrices: Mapping[str, Tensor], known: Mapping
     scale = (example.scale if root is None else 1.0 / math.sqrt(root)) or 1.0
     scale /= example.temperature
     _, taken = attend(known["q"], known["k"], known["v"], causal=example.causal, scale=scale, see="steps")
-    found = {"scores": taken.scores, "scaled": taken.scaled, "weights": taken.weights, "output": taken.output}
-    by_step = {name: value[0] if len(value) == 1 else value for name, value in {**known, **found}.items()}
+    later = {"scores": taken.scores, "scaled": taken.scaled, "weights": taken.weights, "output": taken.output}
+    by_step = {name: value[0] if len(value) == 1 else value for name, value in {**known, **later}.items()}
     inputs = ("x", "positions", "x_p", "w_q", "w_k", "w_v")
     values = {name: matrices[name] for name in inputs if name in matrices} | by_step
     if len(taken.output) > 1 and "w_o" in matrices:
@@ -239,17 +191,19 @@ def whole_sheet(example: Example, matrices: Mapping[str, Tensor], known: Mapping
                 do="or leave it out",
             )
         values |= {"w_o": matrices["w_o"], "z": joined @ matrices["w_o"]}
-    return dressed(example, values, taken, (scale, root), len(taken.output))
+    return sheet_of(example, values, taken, (scale, root), len(taken.output))
 
 
 def part_sheet(example: Example) -> Sheet:
     """An example that starts later: from its scores or weights on."""
-    chain = Chain.of(example)
-    if any(matrix.ndim > 2 for matrix in chain.given.values()) or example.heads > 1:
+    derivation = Derivation.of(example)
+    if any(matrix.ndim > 2 for matrix in derivation.given.values()) or example.heads > 1:
         raise InputError(
-            "several heads need q, k and v", found=", ".join(chain.given), do="give all three, or one head"
+            "several heads need q, k and v", found=", ".join(derivation.given), do="give all three, or one head"
         )
-    known = explain(Sayings(chain, example.stated)).verdict.truth if example.stated else chain.follow({}, over=False)
+    known: Mapping[str, Tensor] = derivation.follow({}, over=False)
+    if example.stated:
+        known = explain(Claims(derivation, example.stated)).verdict.correct
     if not any(step in known for step in STEPS):
         raise InputError(
             "there is nothing to compute from", found=", ".join(known) or "no numbers", do="give q, k and v"
@@ -257,7 +211,7 @@ def part_sheet(example: Example) -> Sheet:
     own = {name: example.matrices[name] for name in ("x",) if name in example.matrices}  # without positions
     known = {**known, **own, **with_positions(example, example.matrices)}
     shown = {name: known[name] for name in ORDER if name in known}
-    return dressed(example, shown, None, (scale_of(example), root_of(example)), 1)
+    return sheet_of(example, shown, None, (scale_of(example), root_of(example)), 1)
 
 
 def with_positions(example: Example, matrices: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -270,7 +224,7 @@ def with_positions(example: Example, matrices: Mapping[str, Tensor]) -> dict[str
     return {"positions": codes, "x_p": both}
 
 
-def dressed(
+def sheet_of(
     example: Example,
     values: Mapping[str, Tensor],
     taken: Steps | None,

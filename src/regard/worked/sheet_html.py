@@ -9,14 +9,14 @@ from html import escape
 from importlib.resources import files
 
 from regard.drawing.figures import column_figures
-from regard.worked.sheet import Sheet
-from regard.worked.sheet_terminal import row_lines
-from regard.worked.story import Matrix, Step, scaled_symbol, story, worked_row
+from regard.worked.sheet_numbers import SheetNumbers
+from regard.worked.story import Matrix, Step, scaled_symbol, story
+from regard.worked.worked_row import row_lines, worked_row
 
 STRONGEST = 78  # percent of the tint in the warmest cell: the number on it stays readable
 
 
-def page(sheet: Sheet, query: str | int | None = None) -> str:
+def page(sheet: SheetNumbers, query: str | int | None = None) -> str:
     """A whole HTML document."""
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -28,7 +28,7 @@ def page(sheet: Sheet, query: str | int | None = None) -> str:
     )
 
 
-def fragment(sheet: Sheet, query: str | int | None = None) -> str:
+def fragment(sheet: SheetNumbers, query: str | int | None = None) -> str:
     """The same to stand inside another page, such as a notebook; its styles touch nothing else there."""
     style = files("regard.worked").joinpath("sheet.css").read_text(encoding="utf-8")
     about = f'<p class="about">{escape(sheet.about)}</p>' if sheet.about else ""
@@ -83,7 +83,7 @@ def tint(share: float) -> str:
     return f' class="{"up" if share > 0 else "down"}" style="--heat:{abs(share) * STRONGEST:.0f}"'
 
 
-def rows_html(sheet: Sheet, query: str | int | None) -> str:
+def rows_html(sheet: SheetNumbers, query: str | int | None) -> str:
     """Every row worked out, folded but for the chosen one."""
     chosen = sheet.row(0 if query is None else query)
     details = "\n".join(part for row in range(len(sheet.queries)) for part in row_html(sheet, row, row == chosen))
@@ -92,7 +92,7 @@ def rows_html(sheet: Sheet, query: str | int | None) -> str:
     return f"<section>\n<h2>One row, product by product</h2>\n{details}\n</section>"
 
 
-def row_html(sheet: Sheet, index: int, unfolded: bool) -> Iterator[str]:
+def row_html(sheet: SheetNumbers, index: int, unfolded: bool) -> Iterator[str]:
     for head in range(sheet.heads):
         row = worked_row(sheet, index, head)
         if row is not None:

@@ -7,8 +7,9 @@ import re
 from collections.abc import Iterator
 
 from regard.drawing.figures import column_figures, figure
-from regard.worked.sheet import Sheet
-from regard.worked.story import Matrix, Row, Step, story, worked_row
+from regard.worked.sheet_numbers import SheetNumbers
+from regard.worked.story import Matrix, Step, story
+from regard.worked.worked_row import WorkedRow, worked_row
 
 SYMBOLS = {
     "x": "X", "w_q": "W_Q", "w_k": "W_K", "w_v": "W_V", "q": "Q", "k": "K", "v": "V", "scores": r"QK^{\top}",
@@ -27,7 +28,7 @@ SPECIAL = {character: "\\" + character for character in "&%$#_{}"} | {
 }
 
 
-def latex(sheet: Sheet, query: str | int | None = None) -> str:
+def latex(sheet: SheetNumbers, query: str | int | None = None) -> str:
     """Each step as a paragraph with its matrices, then one row worked out."""
     parts = [f"% {' '.join(sheet.tokens)}: attention in six steps; needs \\usepackage{{amsmath}}"]
     parts += [rf"\emph{{{prose(sheet.made_up)}}}"] if sheet.made_up else []
@@ -70,14 +71,14 @@ def bracketed(inner: str, width: int) -> str:
     return rf"\left[\begin{{array}}{{*{{{width}}}{{r}}}} {inner} \end{{array}}\right]"
 
 
-def row_latex(row: Row, heads: int) -> str:
+def row_latex(row: WorkedRow, heads: int) -> str:
     head = f", head {row.head}" if heads > 1 else ""
     lines = " \\\\\n".join(f"  {line}" for line in row_equations(row))
     title = rf"\paragraph{{The row of \emph{{{escape(row.query)}}}{head}}}"
     return f"{title}\n\\begin{{align*}}\n{lines}\n\\end{{align*}}"
 
 
-def row_equations(row: Row) -> Iterator[str]:
+def row_equations(row: WorkedRow) -> Iterator[str]:
     for product in row.products:
         token = rf"\text{{{escape(product.token)}}}"
         if product.factors:

@@ -1,7 +1,4 @@
-"""The sheet as it is told: six steps with a sentence each, and one row worked out product by product.
-
-Every way of drawing a sheet (terminal, HTML, LaTeX) draws these.
-"""
+"""The sheet as it is told: six steps with a sentence each. Terminal, HTML and LaTeX all draw these."""
 
 from __future__ import annotations
 
@@ -11,7 +8,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from regard.worked.sheet import Sheet
+from regard.worked.sheet_numbers import SheetNumbers
 
 
 @dataclass(frozen=True)
@@ -38,40 +35,13 @@ class Step:
     matrices: tuple[Matrix, ...]
 
 
-@dataclass(frozen=True)
-class Product:
-    """One key in the row of a query: how its score, weight and share of the output come about."""
-
-    token: str
-    factors: tuple[tuple[float, float], ...]  # (query number, key number); empty when they are not known
-    score: float
-    scaled: float
-    exponential: float  # e to the (scaled score - shift), 0 where hidden
-    weight: float
-    value: tuple[float, ...]  # empty when not known
-
-
-@dataclass(frozen=True)
-class Row:
-    """What one query does, in one head."""
-
-    query: str
-    head: int
-    products: tuple[Product, ...]
-    output: tuple[float, ...]
-    divisor: float | None  # sqrt(d), times the temperature
-    factor: float | None  # instead of it, where a scale was given
-    shift: float  # subtracted from every score before e^: the largest one, where e^ would grow out of hand; else 0
-
-
-LARGE = 10.0
 SYMBOLS = {
     "x": "X", "positions": "P", "x_p": "X + P", "w_q": "W_Q", "w_k": "W_K", "w_v": "W_V", "q": "Q", "k": "K", "v": "V",
     "scores": "Q·Kᵀ", "masked": "masked", "weights": "A", "output": "A·V", "w_o": "W_O", "z": "Z",
 }  # fmt: skip
 
 
-def story(sheet: Sheet) -> Iterator[Step]:
+def story(sheet: SheetNumbers) -> Iterator[Step]:
     """The steps of which anything is known, in order."""
     yield from filled(sheet, "", "Words as numbers", "Each word is a row of X: its embedding.", "X", ("x",))
     yield from filled(
@@ -101,7 +71,7 @@ def story(sheet: Sheet) -> Iterator[Step]:
     )  # fmt: skip
 
 
-def scaled_symbol(sheet: Sheet) -> str:
+def scaled_symbol(sheet: SheetNumbers) -> str:
     """Step 3 as a formula: of the usual scale or of another, with a temperature or without."""
     warm = sheet.temperature != 1
     if sheet.d is None and sheet.scale is not None:
@@ -110,25 +80,25 @@ def scaled_symbol(sheet: Sheet) -> str:
     return "Q·Kᵀ / (√d·T)" if warm else "Q·Kᵀ / √d"
 
 
-def scale_sentence(sheet: Sheet) -> str:
+def scale_sentence(sheet: SheetNumbers) -> str:
     """What is done to the scores, in words."""
     if sheet.scale is None:
         return "Divide by √d, so that long vectors do not push the softmax into its corners."
     own = sheet.scale * sheet.temperature
     if sheet.d is not None:
         root = math.sqrt(sheet.d)
-        told = f"Divide by √d = √{sheet.d:g} = {root:.4g}, so that long vectors do not saturate the softmax."
+        sentence = f"Divide by √d = √{sheet.d:g} = {root:.4g}, so that long vectors do not saturate the softmax."
     elif own == 1:
-        told = "Nothing is scaled here: the scores stay as they are."
+        sentence = "Nothing is scaled here: the scores stay as they are."
     else:
-        told = f"Multiply by the scale c = {own:.4g} that was asked for, instead of dividing by √d."
+        sentence = f"Multiply by the scale c = {own:.4g} that was asked for, instead of dividing by √d."
     if sheet.temperature == 1:
-        return told
+        return sentence
     sense = "sharper" if sheet.temperature < 1 else "more even"
-    return f"{told} Then divide by the temperature T = {sheet.temperature:g}: the weights become {sense}."
+    return f"{sentence} Then divide by the temperature T = {sheet.temperature:g}: the weights become {sense}."
 
 
-def mask_step(sheet: Sheet) -> Step:
+def mask_step(sheet: SheetNumbers) -> Step:
     if not sheet.causal or sheet.steps is None:
         return Step("4", "Mask", "Nothing is hidden here: every query may look at every key.", "", ())
     masked = sheet.steps.masked if sheet.heads > 1 else sheet.steps.masked[0]
@@ -137,7 +107,7 @@ def mask_step(sheet: Sheet) -> Step:
 
 
 def filled(
-    sheet: Sheet, number: str, title: str, sentence: str, formula: str, names: tuple[str, ...]
+    sheet: SheetNumbers, number: str, title: str, sentence: str, formula: str, names: tuple[str, ...]
 ) -> Iterator[Step]:
     """The step, if any of its matrices is known."""
     matrices = tuple(
@@ -147,7 +117,7 @@ def filled(
         yield Step(number, title, sentence, formula, matrices)
 
 
-def tables(sheet: Sheet, name: str, value: Tensor) -> Iterator[Matrix]:
+def tables(sheet: SheetNumbers, name: str, value: Tensor) -> Iterator[Matrix]:
     """One table, or one for each head."""
     words = name in ("scores", "scaled", "masked", "weights")
     keys = ("x", "positions", "x_p", "k", "v")
@@ -158,51 +128,3 @@ def tables(sheet: Sheet, name: str, value: Tensor) -> Iterator[Matrix]:
         several = value.ndim == 3
         symbol = base + (f" (head {head})" if several else "")
         yield Matrix(name, symbol, rows, columns, cells, heat=words, head=head if several else None)
-
-
-def worked_row(sheet: Sheet, query: str | int | None = None, head: int = 0) -> Row | None:
-    """One row product by product; None if the sheet has no weights."""
-    if "weights" not in sheet.values:
-        return None
-    row = sheet.row(0 if query is None else query)
-    weights = of_head(sheet, "weights", head)
-    largest = of_head(sheet, "scaled", head)[row].max().item() if "scaled" in sheet.values else 0.0
-    shift = largest if largest > LARGE else 0.0
-    products = [product(sheet, (row, column), head, shift) for column in range(weights.shape[1])]
-    output = of_head(sheet, "output", head)[row].tolist() if "output" in sheet.values else ()
-    return Row(named(sheet, row), head, tuple(products), tuple(output), *scaling(sheet), shift)
-
-
-def named(sheet: Sheet, row: int) -> str:
-    """The word of a row, and which of its occurrences it is where there are several."""
-    word = sheet.queries[row]
-    places = sheet.places(word)
-    return word if len(places) == 1 else f"{word} ({places.index(row) + 1} of {len(places)})"
-
-
-def scaling(sheet: Sheet) -> tuple[float | None, float | None]:
-    """What scores are divided by, or else multiplied by; neither, where they stay as they are."""
-    if not sheet.scale or sheet.scale == 1:
-        return None, None
-    return (None, sheet.scale) if sheet.d is None else (1.0 / sheet.scale, None)
-
-
-def product(sheet: Sheet, place: tuple[int, int], head: int, shift: float) -> Product:
-    row, column = place
-
-    def cell(name: str) -> float:
-        return float(of_head(sheet, name, head)[row, column]) if name in sheet.values else float("nan")
-
-    factors: tuple[tuple[float, float], ...] = ()
-    if "q" in sheet.values and "k" in sheet.values:
-        query, key = of_head(sheet, "q", head)[row], of_head(sheet, "k", head)[column]
-        factors = tuple(zip(query.tolist(), key.tolist(), strict=True))
-    weight, scaled = cell("weights"), cell("scaled")
-    exponential = 0.0 if weight == 0 else math.exp(scaled - shift)
-    value = of_head(sheet, "v", head)[column].tolist() if "v" in sheet.values else ()
-    return Product(sheet.tokens[column], factors, cell("scores"), scaled, exponential, weight, tuple(value))
-
-
-def of_head(sheet: Sheet, name: str, head: int) -> Tensor:
-    value = sheet.values[name]
-    return value[head] if value.ndim == 3 else value

@@ -169,7 +169,7 @@ def test_keys_and_values_of_the_source_are_not_copied_while_beams_move(name: str
         looked_at.append((key, value, options["mask"]))
         return attend(query, key, value, **options)
 
-    with seams(model)["decoder.1.cross"].held(hook):
+    with seams(model)["decoder.1.cross"].hooked(hook):
         beam(*stepper_for(model, example.ids, example.mask), Limits(7), Beams(3))
     assert len(looked_at) == 7
     rows = [len(key) for key, _, _ in looked_at]

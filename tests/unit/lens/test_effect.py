@@ -15,7 +15,8 @@ from benchmarks import peers
 from regard.errors import InputError, UnknownNameError
 from regard.lens.analysis.ablation import HeadSearch, random_heads, search
 from regard.lens.effect import Effect, HeadEffect
-from regard.lens.intervene import intervene, led, means
+from regard.lens.hooks import attach
+from regard.lens.intervene import intervene, means
 from tests.families import FAMILIES
 
 FAMILY = FAMILIES["decoder"]
@@ -40,14 +41,14 @@ def test_every_head_is_silenced_once_and_the_model_is_as_it_was() -> None:
 
 
 def test_some_sites_and_heads_by_their_means_and_told() -> None:
-    model, told = FAMILY.model(), []
+    model, progress = FAMILY.model(), []
     with means(model) as usual:
         loss(model)
     found = regard.effect(
-        model, loss, sites="decoder.1.*", heads=[0, 3], means=usual, told=lambda done, total: told.append((done, total))
+        model, loss, sites="decoder.1.*", heads=[0, 3], means=usual, on_progress=lambda *counts: progress.append(counts)
     )
     assert [(one.site, one.head) for one in found.lines] == [("decoder.1.self", 0), ("decoder.1.self", 3)]
-    assert told == [(1, 2), (2, 2)]
+    assert progress == [(1, 2), (2, 2)]
     with intervene(model, mean=("decoder.1.self", 3), means=usual):
         assert found.lines[1].score == loss(model)
 
@@ -125,7 +126,7 @@ def test_a_search_finds_two_heads_that_only_matter_together() -> None:
             seen.update((site, head) for head in range(4) if not output[:, head].any())
             return output
 
-        with torch.no_grad(), led(model, look):
+        with torch.no_grad(), attach(model, hook=look):
             FAMILY.run(model, EXAMPLE)
         return seen
 
@@ -134,14 +135,14 @@ def test_a_search_finds_two_heads_that_only_matter_together() -> None:
         return 1.0 - 0.1 * len(now & pair) - 0.7 * (pair <= now) - len(now & costly)
 
     how = HeadSearch(score, cost=lambda model: float(len(silent(model) & costly)), allow=0.5, most=3, width=2)
-    told: list[tuple[int, int]] = []
-    found = search(model, how, lambda done, total: told.append((done, total)))
+    progress: list[tuple[int, int]] = []
+    found = search(model, how, lambda done, total: progress.append((done, total)))
     assert set(found.best[1].heads) == pair
     assert [len(trial.heads) for trial in found.best] == [1, 2, 3]
     assert not any(set(trial.heads) & costly for trial in found.best)
     assert len(found.alone.lines) == 8
     assert found.alone.baseline == 1.0
-    assert all(done <= total for done, total in told)
+    assert all(done <= total for done, total in progress)
     early = search(model, HeadSearch(how.score, how.cost, 0.5, most=3, width=2, enough=0.2))
     assert [len(trial.heads) for trial in early.best] == [1, 2]
     with pytest.raises(InputError, match="so small a cost"):

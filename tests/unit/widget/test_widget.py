@@ -25,11 +25,11 @@ def answer(question: Mapping[str, Any]) -> bytes:
 
 @pytest.fixture
 def view() -> Any:
-    return widget('{"told": 1}', b"levels", b"exact", answer, STILL)
+    return widget('{"title": 1}', b"levels", b"exact", answer, STILL)
 
 
 def test_it_carries_what_is_drawn_and_the_script_that_draws(view: Any) -> None:
-    assert (view.told, view.levels, view.exact) == ('{"told": 1}', b"levels", b"exact")
+    assert (view.description, view.levels, view.exact) == ('{"title": 1}', b"levels", b"exact")
     assert view._esm == script() + "\nexport default { render };\n"
 
 

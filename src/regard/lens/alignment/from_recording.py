@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from regard.lens.alignment.choice import PairVotes, ReadingChoice, choose_by_itself
 from regard.lens.alignment.links import AttentionReading, Pair, candidates, crossing, links, pair_of, votes
 from regard.lens.alignment.word_spans import Split
-from regard.lens.recording.forward import Call
+from regard.lens.recording.forward import ForwardCall
 from regard.text.scores.alignment_error import Link, pharaoh
 
 HeadNumbers = int | Sequence[int] | None
@@ -41,7 +41,7 @@ class Alignment:
 
 
 def align_calls(
-    calls: Sequence[Call], site: str | None, head: HeadNumbers, row: str | None, words: Splits, batch: int
+    calls: Sequence[ForwardCall], site: str | None, head: HeadNumbers, row: str | None, words: Splits, batch: int
 ) -> Alignment:
     """One text of the last call; what is not told of where to read is chosen on all texts of all calls."""
     call = calls[-1]
@@ -56,10 +56,10 @@ def align_calls(
     return Alignment(links(sources), pair.source.words, pair.target.words, choice)
 
 
-def align_all(calls: Sequence[Call], readings: list[AttentionReading], words: Split | None) -> PairVotes:
+def align_all(calls: Sequence[ForwardCall], readings: list[AttentionReading], words: Split | None) -> PairVotes:
     """What the readings say of every text that has all their sites."""
     wanted = {one.site for one in readings}
-    texts: list[tuple[Pair, Call, int]] = [
+    texts: list[tuple[Pair, ForwardCall, int]] = [
         (pair_of(call, batch, words), call, batch)
         for call in calls
         if wanted <= set(call.sites) and call.text is not None

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from regard.errors import InputError, UnknownNameError
 from regard.lens.alignment.word_spans import Split, WordTokens, words_of, written
-from regard.lens.recording.forward import Call
+from regard.lens.recording.forward import ForwardCall
 from regard.text.scores.alignment_error import Link
 
 Row = Literal["input", "output"]
@@ -69,7 +69,7 @@ class Votes(NamedTuple):
     targets: Tensor
 
 
-def crossing(call: Call) -> dict[str, tuple[int, ...]]:
+def crossing(call: ForwardCall) -> dict[str, tuple[int, ...]]:
     """The sites that look from the target at the source, each with the numbers of its heads."""
     sites = {site: call.map(site).heads for site in call.sites if call.sides(site) == ("text", "source")}
     if not sites:
@@ -115,7 +115,9 @@ def sets_of(heads: tuple[int, ...]) -> list[tuple[int, ...]]:
     return [*combinations(heads, 1), *(combinations(heads, 2) if len(heads) > 2 else ()), ()]
 
 
-def pair_of(call: Call, batch: int = 0, words: Split | tuple[Sequence[str], Sequence[str]] | None = None) -> Pair:
+def pair_of(
+    call: ForwardCall, batch: int = 0, words: Split | tuple[Sequence[str], Sequence[str]] | None = None
+) -> Pair:
     """The words of both texts of a call, from the ids alone; `words` splits them, or gives (source, target) words."""
     if call.source is None or call.text is None:
         raise InputError("the texts of this call are not known", do="record a model that reads ids")
@@ -124,7 +126,7 @@ def pair_of(call: Call, batch: int = 0, words: Split | tuple[Sequence[str], Sequ
     return Pair(words_of(source[1], source[0], split[0]), words_of(target[1], target[0], split[1]))
 
 
-def word_weights(call: Call, site: str, pair: Pair, row: Row, batch: int = 0) -> Tensor:
+def word_weights(call: ForwardCall, site: str, pair: Pair, row: Row, batch: int = 0) -> Tensor:
     """(heads, target words, source words): over the tokens of a target word the mean, of a source word the sum."""
     weights = call.tile(site, None, batch=batch)
     return gathered(weights, pair, row)
@@ -147,7 +149,7 @@ def membership(text: WordTokens, length: int, shift: int) -> Tensor:
     return matrix
 
 
-def votes(call: Call, pair: Pair, readings: Sequence[AttentionReading], batch: int = 0) -> Votes:
+def votes(call: ForwardCall, pair: Pair, readings: Sequence[AttentionReading], batch: int = 0) -> Votes:
     """What each reading says of one text of the batch; each site is made once, and let go."""
     best_words: dict[AttentionReading, tuple[Tensor, Tensor]] = {}
     total: dict[Row, Tensor] = {}
@@ -178,7 +180,7 @@ def mixtures(heads: tuple[int, ...], readings: Sequence[AttentionReading]) -> Te
     return shares
 
 
-def sites_for(call: Call, readings: Sequence[AttentionReading]) -> list[str]:
+def sites_for(call: ForwardCall, readings: Sequence[AttentionReading]) -> list[str]:
     """The sites that some readings need."""
     known, wanted = crossing(call), {one.site for one in readings}
     for site in sorted(wanted - {EVERYWHERE}):

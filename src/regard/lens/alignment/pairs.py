@@ -14,7 +14,7 @@ from regard.lens.alignment.links import EVERYWHERE, AttentionReading, Pair, Vote
 from regard.lens.alignment.word_spans import Split, WordTokens, decoded, words_of
 from regard.lens.assembly.watch_options import WatchOptions
 from regard.lens.hooks.attach import record
-from regard.lens.recording.forward import CROSS, Call
+from regard.lens.recording.forward import CROSS, ForwardCall
 from regard.lens.recording.tokens import side_of
 from regard.models import seams
 from regard.tasks import Translator
@@ -117,7 +117,7 @@ def read_batch(translator: Translator, rows: list[EncodedPair], readings: list[A
 
 
 @torch.no_grad()
-def forced(translator: Translator, rows: Sequence[EncodedPair], sites: Sequence[str]) -> Call:
+def forced(translator: Translator, rows: Sequence[EncodedPair], sites: Sequence[str]) -> ForwardCall:
     """What some sites do while the model reads the pairs side by side, the targets as they are given."""
     model, pad = translator.model, translator.model.config.pad or 0
     device = next(model.parameters()).device

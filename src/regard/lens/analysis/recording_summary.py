@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from regard.lens.recording.fidelity import together
-from regard.lens.recording.forward import Call
+from regard.lens.recording.forward import ForwardCall
 from regard.lens.recording_api import Recording
 
 CALLS = 5  # that are told one by one
@@ -36,7 +36,7 @@ def heads_words(heads: tuple[int, ...]) -> str:
     return "" if heads == tuple(range(len(heads))) else f" ({', '.join(map(str, heads))})"
 
 
-def tokens_words(call: Call) -> str:
+def tokens_words(call: ForwardCall) -> str:
     """How many tokens were read."""
     texts = max(len(one.query) for one in call.maps.values())
     many = f"{texts} texts of up to " if texts > 1 else ""

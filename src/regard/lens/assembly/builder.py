@@ -13,7 +13,7 @@ from regard.lens.assembly.concat import concat
 from regard.lens.assembly.site_steps import SiteSteps
 from regard.lens.assembly.step import AttentionCapture, step_of
 from regard.lens.assembly.watch_options import WatchOptions
-from regard.lens.recording.forward import Call
+from regard.lens.recording.forward import ForwardCall
 from regard.lens.recording.tokens import Text, Token, side_of
 
 
@@ -33,7 +33,7 @@ class CallBuilder:
     parents: list[Tensor | None] = field(default_factory=list)  # where each row of a turn stood in the turn before
     moved: Tensor | None = None  # the same, since the last turn
     order: Tensor | None = None  # (texts, turns): the row of each text at each turn, -1 after its end
-    call: Call | None = None  # built when it is asked for
+    call: ForwardCall | None = None  # built when it is asked for
 
     def begin(self, ids: Tensor | None, target: Tensor | None) -> None:
         """The first that is known. Whether more turns come is not known yet."""
@@ -127,14 +127,14 @@ class CallBuilder:
                 sizes[step.turn] = max(sizes[step.turn], step.texts)
         return [size or max(sizes) for size in sizes]
 
-    def done(self) -> Call:
+    def done(self) -> ForwardCall:
         """As it can be read."""
         if self.call is None:
             sizes = self.sizes()
             paths = self.paths(sizes)
             maps = {name: concat(name, site.steps, self.path_of_site(site, paths, sizes)) for name, site in
                     self.steps.items()}  # fmt: skip
-            self.call = Call(maps, self.text(paths), self.source_text(paths, sizes[0]))
+            self.call = ForwardCall(maps, self.text(paths), self.source_text(paths, sizes[0]))
         return self.call
 
     def path_of_site(self, site: SiteSteps, paths: Tensor, sizes: Sequence[int]) -> Tensor:

@@ -16,7 +16,7 @@ from regard.errors import InputError
 from regard.lens.assembly.concat_bias import concat_bias
 from regard.lens.assembly.concat_masks import ConcatMasks
 from regard.lens.assembly.concat_shape import ConcatShape, taken
-from regard.lens.assembly.step import Step, sampled
+from regard.lens.assembly.step import AttentionStep, sampled
 from regard.lens.recording.fidelity import together
 from regard.lens.recording.map import Map
 from regard.lens.recording.score_terms import Terms
@@ -24,7 +24,7 @@ from regard.lens.recording.score_terms import Terms
 ABSENT = float("inf")  # the lse of a row that a text does not have: every weight of it is 0
 
 
-def concat(site: str, steps: list[Step], path: Tensor) -> Map:
+def concat(site: str, steps: list[AttentionStep], path: Tensor) -> Map:
     """One map (texts, heads, all rows, all keys)."""
     if len(steps) == 1 and torch.equal(path[:, 0], torch.arange(steps[0].texts)):
         return steps[0].map
@@ -68,7 +68,7 @@ def reordered(one: Map, rows: Tensor) -> Map:
     )  # fmt: skip
 
 
-def all_keys(pieces: list[Tensor], steps: list[Step], path: Tensor) -> Tensor:
+def all_keys(pieces: list[Tensor], steps: list[AttentionStep], path: Tensor) -> Tensor:
     """The keys that the steps brought, (texts, J, all positions, D)."""
     base, stop = min(step.first for step in steps), max(step.stop for step in steps)
     like = pieces[0]
@@ -81,7 +81,7 @@ def all_keys(pieces: list[Tensor], steps: list[Step], path: Tensor) -> Tensor:
     return whole
 
 
-def check_rules(site: str, steps: list[Step]) -> None:
+def check_rules(site: str, steps: list[AttentionStep]) -> None:
     """Rows computed by different rules make no one map."""
     rules = {(step.map.terms.scale, step.map.terms.softcap) for step in steps}
     if len(rules) > 1:
@@ -92,7 +92,7 @@ def check_rules(site: str, steps: list[Step]) -> None:
         )
 
 
-def concat_terms(site: str, steps: list[Step], path: Tensor, keys: int) -> Terms:
+def concat_terms(site: str, steps: list[AttentionStep], path: Tensor, keys: int) -> Terms:
     """What turns q.k into scores, for all rows at once."""
     shape = ConcatShape.of(steps, path, keys)
     first = steps[0].map.terms

@@ -8,11 +8,11 @@ import torch
 from torch import Tensor
 
 from regard.lens.assembly.concat_shape import ConcatShape, taken
-from regard.lens.assembly.step import Step
+from regard.lens.assembly.step import AttentionStep
 from regard.lens.recording.score_terms import Terms, bounded, unrolled
 
 
-def concat_bias(site: str, steps: list[Step], path: Tensor, shape: ConcatShape, terms: Terms) -> Terms:
+def concat_bias(site: str, steps: list[AttentionStep], path: Tensor, shape: ConcatShape, terms: Terms) -> Terms:
     """The terms, with what is added to the scores."""
     if not any(has_bias(step) or step.same_bias for step in steps):
         return terms
@@ -30,11 +30,11 @@ def concat_bias(site: str, steps: list[Step], path: Tensor, shape: ConcatShape, 
     return replace(terms, bias=torch.cat(blocks, 2))
 
 
-def has_bias(step: Step) -> bool:
+def has_bias(step: AttentionStep) -> bool:
     return step.map.terms.bias is not None or step.map.terms.diagonals is not None
 
 
-def biases_of(steps: list[Step]) -> list[Tensor]:
+def biases_of(steps: list[AttentionStep]) -> list[Tensor]:
     """(texts or 1, H, rows or 1, keys) of each step: its own, or the next one's without its furthest key."""
     biases: list[Tensor] = []
     for step in reversed(steps):
@@ -48,7 +48,7 @@ def biases_of(steps: list[Step]) -> list[Tensor]:
     return biases[::-1]
 
 
-def concat_diagonals(steps: list[Step], shape: ConcatShape) -> Tensor | None:
+def concat_diagonals(steps: list[AttentionStep], shape: ConcatShape) -> Tensor | None:
     """(H, rows + keys - 1) that every step agrees on; None if they do not. What no step tells is never looked at."""
     lines = [(step, line_of(step)) for step in steps if has_bias(step)]
     if any(line is None for _, line in lines):
@@ -67,7 +67,7 @@ def concat_diagonals(steps: list[Step], shape: ConcatShape) -> Tensor | None:
     return table.masked_fill(table.isnan(), 0.0)
 
 
-def line_of(step: Step) -> Tensor | None:
+def line_of(step: AttentionStep) -> Tensor | None:
     """The bias of a step by distance, if that is all it depends on."""
     terms = step.map.terms
     if terms.diagonals is not None:

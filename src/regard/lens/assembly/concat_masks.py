@@ -10,7 +10,7 @@ from torch import Tensor
 from regard.attention.masks import Sight, Window
 from regard.attention.scores import NOWHERE
 from regard.lens.assembly.concat_shape import ConcatShape, taken
-from regard.lens.assembly.step import Step
+from regard.lens.assembly.step import AttentionStep
 from regard.lens.recording.score_terms import Terms, bounded
 
 
@@ -19,7 +19,7 @@ class ConcatMasks:
     """Of the steps of one site, each text along its path."""
 
     site: str
-    steps: list[Step]
+    steps: list[AttentionStep]
     path: Tensor
     shape: ConcatShape
 
@@ -47,7 +47,7 @@ class ConcatMasks:
             return None
         return left, next(iter(rights))
 
-    def bound_of(self, step: Step) -> tuple[Window, int]:
+    def bound_of(self, step: AttentionStep) -> tuple[Window, int]:
         """How far the rows of a step may look to each side, and how far the last of them could at most."""
         left, right = step.map.terms.bound
         if self.shape.grows and step.rows == 1 and step.position == step.stop - 1:
@@ -100,7 +100,7 @@ class ConcatMasks:
             for step, mask, rows in zip(self.steps, masks, self.path.T, strict=True)
         ], 2)  # fmt: skip
 
-    def dense_block(self, step: Step, mask: Tensor | None, rows: Tensor, dtype: torch.dtype) -> Tensor:
+    def dense_block(self, step: AttentionStep, mask: Tensor | None, rows: Tensor, dtype: torch.dtype) -> Tensor:
         """What the rows of one step see of all keys, or what is added there to their scores."""
         keys, terms = step.stop - step.first, step.map.terms
         band = Sight.over(step.rows, keys, terms.offset, terms.bound).band(
@@ -121,7 +121,7 @@ def as_numbers(mask: Tensor, dtype: torch.dtype) -> Tensor:
     return torch.zeros(mask.shape, dtype=dtype).masked_fill(~mask, NOWHERE)
 
 
-def spread(mask: Tensor | None, step: Step) -> Tensor:
+def spread(mask: Tensor | None, step: AttentionStep) -> Tensor:
     """A mask with a row for every text of the batch."""
     keys = step.stop - step.first
     mask = torch.ones(1, 1, 1, keys, dtype=torch.bool) if mask is None else mask.cpu()

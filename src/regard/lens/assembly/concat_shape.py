@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from regard.lens.assembly.step import Step
+from regard.lens.assembly.step import AttentionStep
 
 
 def taken(tensor: Tensor, rows: Tensor, absent: float = 0.0) -> Tensor:
@@ -29,11 +29,11 @@ class ConcatShape:
     grows: bool  # with a cache; else all steps look at the same keys, as at another text
 
     @classmethod
-    def of(cls, steps: list[Step], path: Tensor, keys: int) -> ConcatShape:
+    def of(cls, steps: list[AttentionStep], path: Tensor, keys: int) -> ConcatShape:
         base, rows = min(step.first for step in steps), sum(step.rows for step in steps)
         grows = len({(step.first, step.stop) for step in steps}) > 1
         return cls(len(path), rows, keys, base, steps[0].position - base if grows else keys - rows, grows)
 
-    def place(self, step: Step) -> slice:
+    def place(self, step: AttentionStep) -> slice:
         """Where the keys of a step stand among all."""
         return slice(step.first - self.base, step.stop - self.base)

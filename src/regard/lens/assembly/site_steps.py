@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from regard.errors import InputError
-from regard.lens.assembly.step import Step
+from regard.lens.assembly.step import AttentionStep
 from regard.lens.assembly.watch_options import WatchOptions
 from regard.lens.recording.score_terms import Terms
 
@@ -21,9 +21,9 @@ class SiteSteps:
     """What one site did within one call."""
 
     site: str
-    steps: list[Step] = field(default_factory=list)
+    steps: list[AttentionStep] = field(default_factory=list)
 
-    def add(self, step: Step, options: WatchOptions) -> None:
+    def add(self, step: AttentionStep, options: WatchOptions) -> None:
         """Join it to those before; one that reads the whole text again takes their place."""
         step = self.without_spare_keys(step)
         fresh = self.known_up_to(step) if self.steps else step.first
@@ -41,13 +41,13 @@ class SiteSteps:
             terms=mine.terms.stored(options.store), norms=None if norms is None else options.store(norms),
             projected=step.values is not None and step.values.projection is not None,
         )  # fmt: skip
-        self.steps.append(Step(stored, step.first, step.stop, fresh, step.turn))
+        self.steps.append(AttentionStep(stored, step.first, step.stop, fresh, step.turn))
 
-    def continued(self, step: Step) -> bool:
+    def continued(self, step: AttentionStep) -> bool:
         """Does it go on from the last?"""
         return self.known_up_to(self.without_spare_keys(step)) is not None
 
-    def known_up_to(self, step: Step) -> int | None:
+    def known_up_to(self, step: AttentionStep) -> int | None:
         """Up to which position the keys are here already; None: this step does not go on from the last."""
         last = self.steps[-1]
         if step.map.heads != last.map.heads:
@@ -66,7 +66,7 @@ class SiteSteps:
         spread = times > 0 and alike(known.repeat_interleave(times, 0), given)
         return step.first if spread else None  # beams: each text several times over
 
-    def without_spare_keys(self, step: Step) -> Step:
+    def without_spare_keys(self, step: AttentionStep) -> AttentionStep:
         """Where a mask hides keys that a cache of fixed size has not written yet, the step without them."""
         if not self.steps or step.map.terms.causal or step.first != self.steps[-1].first:
             return step
@@ -79,7 +79,7 @@ class SiteSteps:
             self.steps[-1] = last.up_to(begin)
         return step.up_to(end)
 
-    def read_again(self, step: Step) -> bool:
+    def read_again(self, step: AttentionStep) -> bool:
         """Does it begin with the rows that are here? Without a cache the same keys are looked at by all words again."""
         if step.rows <= sum(one.rows for one in self.steps):
             return False
@@ -87,7 +87,7 @@ class SiteSteps:
         new = new.to(old.device)
         return all(any(torch.allclose(row, other, rtol=CLOSE, atol=CLOSE) for other in old) for row in new)
 
-    def check_read_again(self, step: Step) -> None:
+    def check_read_again(self, step: AttentionStep) -> None:
         """Without a cache every turn reads all again, and more; else rows would be lost."""
         rows = sum(one.rows for one in self.steps)
         if step.rows <= rows:
@@ -100,7 +100,7 @@ class SiteSteps:
             )
 
 
-def first_written(last: Step, step: Step) -> int:
+def first_written(last: AttentionStep, step: AttentionStep) -> int:
     """The position of the first key that a cache of fixed size has got since the last step; its end if there is none.
 
     It is the first that has changed. Where beams have changed rows, the mask must tell: it hides what is not there yet.
@@ -116,7 +116,7 @@ def unlike(one: Tensor, other: Tensor) -> Tensor:
     return (~same(one, other)).transpose(2, 3).flatten(0, 2).any(0).nonzero()[:, 0]
 
 
-def still_there(last: Step, step: Step) -> bool:
+def still_there(last: AttentionStep, step: AttentionStep) -> bool:
     """Does the newest key of the last step stand where it should, perhaps in another row of the batch?"""
     place = last.stop - 1 - step.first
     if place < 0 or not last.map.key.shape[2]:
@@ -144,7 +144,7 @@ def same(one: Tensor, other: Tensor) -> Tensor:
     return (one == other) | ((one - other).abs() <= rounding * size) | (one.isnan() & other.isnan())
 
 
-def forget(last: Step, step: Step) -> None:
+def forget(last: AttentionStep, step: AttentionStep) -> None:
     """Let go of masks and biases that the new step tells again, so that N steps do not keep N x N numbers."""
     old, new = last.map.terms, step.map.terms
     keys = last.stop - last.first

@@ -39,7 +39,7 @@ class AttentionCapture:
 
 
 @dataclass
-class Step:
+class AttentionStep:
     """One attention. Positions count from the start of the text, also where a cache has dropped its beginning."""
 
     map: Map  # its terms are over the keys first..stop; its keys only those that no earlier step has
@@ -73,7 +73,7 @@ class Step:
         looked_at = (~hidden(mask)).flatten(0, 2).any(0).nonzero()
         return self.first + int(looked_at.max()) + 1 if len(looked_at) else self.first
 
-    def up_to(self, stop: int) -> Step:
+    def up_to(self, stop: int) -> AttentionStep:
         """The same over the keys before `stop`, the last of which are the rows' own."""
         keys, stay, terms = stop - self.first, max(stop - self.fresh, 0), self.map.terms
         terms = replace(terms.trim(keys, self.rows), offset=keys - self.rows)
@@ -81,7 +81,7 @@ class Step:
         return replace(self, map=replace(self.map, key=self.map.key[:, :, :stay], terms=terms, norms=norms), stop=stop)
 
 
-def step_of(capture: AttentionCapture, options: WatchOptions) -> Step:
+def step_of(capture: AttentionCapture, options: WatchOptions) -> AttentionStep:
     """What is needed of one attention, still on its device and with all its keys."""
     total, served = capture.query.shape[1], capture.key.shape[1]
     heads = options.heads_of(capture.site, total)
@@ -98,9 +98,9 @@ def step_of(capture: AttentionCapture, options: WatchOptions) -> Step:
         query, key, lse = query.to(options.dtype), key.to(options.dtype), None
     if lse is None or not worthwhile(query, key):
         lse = lse_of(query, key, terms)
-    badge = compared(Map(query, key, lse, terms, heads), value, output, capture)
-    step = Step(Map(query, key, lse, terms, heads, badge=badge), capture.first_key, capture.first_key + key.shape[2],
-                capture.first_key)  # fmt: skip
+    one = Map(query, key, lse, terms, heads)
+    one = replace(one, badge=compared(one, value, output, capture))
+    step = AttentionStep(one, capture.first_key, capture.first_key + key.shape[2], capture.first_key)
     step.values = ProjectedValues(value, capture.projection) if options.values else None
     return step
 

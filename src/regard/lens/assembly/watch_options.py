@@ -54,8 +54,8 @@ def on_disk(tensor: Tensor, folder: Path) -> Tensor:
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=folder, suffix=".part", delete=False) as file:
         path = Path(file.name)
-    kept = torch.from_file(str(path), shared=True, size=tensor.numel(), dtype=tensor.dtype).view(tensor.shape)
-    kept.copy_(tensor)
+    mapped = torch.from_file(str(path), shared=True, size=tensor.numel(), dtype=tensor.dtype).view(tensor.shape)
+    mapped.copy_(tensor)
     with suppress(OSError):  # some systems do not let go of a name in use
         path.unlink()
-    return kept
+    return mapped

@@ -1,1 +1,1 @@
-"""Drawing, as text for a terminal, as HTML and as LaTeX. Nothing here prints: it gives back what to show."""
+"""What each head did as page, picture and terminal: reads a forward call, and hands drawing a measured map."""

@@ -8,16 +8,15 @@ from fnmatch import fnmatchcase
 
 import torch
 
-from regard.errors import InputError, nearest
-from regard.lens.recording.forward import Call
-from regard.models.checkpoint import some
+from regard.errors import InputError, nearest, some
+from regard.lens.recording.forward import ForwardCall
 
 PART = re.compile("[₁-₉][₀-₉]*$")  # the number of a part, as in 🙂₂
 CELLS = 1 << 27  # weights that are looked at to choose; where there are more, the last layer is taken as it is
 
 
 @dataclass(frozen=True)
-class Choice:
+class HeadChoice:
     """One head, and why it: nothing where it was asked for."""
 
     site: str
@@ -25,7 +24,7 @@ class Choice:
     why: str = ""
 
 
-def choose(call: Call, site: str | None = None, head: int | None = None, batch: int = 0) -> Choice:
+def choose(call: ForwardCall, site: str | None = None, head: int | None = None, batch: int = 0) -> HeadChoice:
     """The head to show among those that a site's name, a part of it or a pattern, and a head's number allow."""
     sites = list(call.maps) if site is None else find_sites(call, site)
     able = [name for name in sites if head is None or head in call.map(name).heads]
@@ -33,28 +32,28 @@ def choose(call: Call, site: str | None = None, head: int | None = None, batch: 
         call.pick(sites[-1], head, batch)  # says which heads there are
     if len(able) == 1 and head is not None:
         why = "the only site of that name" if site is not None else "the only site with that head"
-        return Choice(able[0], head, "" if site == able[0] or len(call.maps) == 1 else why)
+        return HeadChoice(able[0], head, "" if site == able[0] or len(call.maps) == 1 else why)
     crossing = [name for name in able if call.crosses(name)]
     if site is None and crossing:  # what a translator is looked at for
         able = crossing[-1:]
     cells = sum(call.map(name).lse[0].numel() * call.map(name).keys for name in able)
     if cells > CELLS:
         last = call.map(able[-1])
-        return Choice(able[-1], last.heads[-1] if head is None else head, "the last there is")
-    told = [
-        (apart, name, number)
+        return HeadChoice(able[-1], last.heads[-1] if head is None else head, "the last there is")
+    scores = [
+        (score, name, number)
         for name in able
-        for number, apart in zip(call.map(name).heads, told_apart(call, name, batch), strict=True)
+        for number, score in zip(call.map(name).heads, mutual_information(call, name, batch), strict=True)
         if head is None or number == head
     ]
-    _, name, number = max(told, key=lambda one: one[0])
+    _, name, number = max(scores, key=lambda one: one[0])
     among = "the last cross-attention" if site is None and crossing else "those asked for" if site else "all"
-    return Choice(name, number, f"of {among}, the head whose rows differ most")
+    return HeadChoice(name, number, f"of {among}, the head whose rows differ most")
 
 
-def told_apart(call: Call, site: str, batch: int) -> list[float]:
-    """For each head how much a key tells of the query that looks at it: the entropy of the mean row, less the mean
-    entropy of a row.
+def mutual_information(call: ForwardCall, site: str, batch: int) -> list[float]:
+    """For each head how much a key tells of the query that looks at it, in nats: the entropy of the mean row, less the
+    mean entropy of a row.
 
     It is 0 where all rows are alike, however sharp, and large where each token looks at another.
     """
@@ -62,35 +61,35 @@ def told_apart(call: Call, site: str, batch: int) -> list[float]:
     rows = (~one.missing[0]).sum(-1).clamp(min=1).double()  # of each head
     mean_HK = one.received()[0].double() / rows[:, None]
     spread = -torch.special.xlogy(mean_HK, mean_HK).sum(-1)
-    apart: list[float] = (spread - one.statistics().entropy[0].double().sum(-1) / rows).nan_to_num(0.0).tolist()
-    return apart
+    information: list[float] = (spread - one.statistics().entropy[0].double().sum(-1) / rows).nan_to_num(0.0).tolist()
+    return information
 
 
-def find_sites(call: Call, name: str) -> list[str]:
+def find_sites(call: ForwardCall, name: str) -> list[str]:
     """The sites that a name means: exactly, as a pattern such as "decoder.*.cross", by their kind, or by a part of it.
 
     Kinds are "self" and "cross", and where there are two texts "encoder" and "decoder", whatever a model calls them.
     """
     if name in call.maps:
         return [name]
-    found = [site for site in call.maps if fnmatchcase(site, name)]
-    found = found or [site for site in call.maps if name.lower() in kinds(call, site)]
-    found = found or [site for site in call.maps if name.lower() in site.lower()]
-    if not found:
+    sites = [site for site in call.maps if fnmatchcase(site, name)]
+    sites = sites or [site for site in call.maps if name.lower() in kinds(call, site)]
+    sites = sites or [site for site in call.maps if name.lower() in site.lower()]
+    if not sites:
         guess = nearest(name, sorted({*call.maps, *(part for site in call.maps for part in site.split("."))}))
         raise InputError(
             f"there is no site {name!r}",
             do=f"{f'did you mean {guess!r}? ' if guess else ''}known: {some(call.sites, 12)}",
         )
-    return found
+    return sites
 
 
-def kinds(call: Call, site: str) -> set[str]:
+def kinds(call: ForwardCall, site: str) -> set[str]:
     """What a site is, in the words that people choose it by."""
-    found = {"cross" if call.crosses(site) else "self"}
+    names = {"cross" if call.crosses(site) else "self"}
     if call.source is not None:
-        found.add("encoder" if call.sides(site)[0] == "source" else "decoder")
-    return found
+        names.add("encoder" if call.sides(site)[0] == "source" else "decoder")
+    return names
 
 
 def find_token(labels: list[str], wanted: str) -> list[int]:

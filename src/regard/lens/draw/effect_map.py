@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 from html import escape
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 from rich.style import Style
 from rich.table import Table
 from rich.text import Text
-
-from regard.errors import FileError
-
-if TYPE_CHECKING:
-    from regard.lens.effect import Effect
 
 WIDE, HIGH, LETTER, EDGE = 64, 26, 7.2, 14  # of a cell, of a letter beside it, around all
 STRONGEST = 78  # percent of the tint in the strongest cell: the number on it stays readable
@@ -29,19 +24,29 @@ STYLE = """.effect { --ink: #1c1a17; --soft: #6b655c; --ground: #ffffff; --cell:
 .effect .down { fill: var(--warm); } .effect .up { fill: var(--cold); }"""
 
 
-def rows_of(effect: Effect) -> dict[str, dict[int, float]]:
+@dataclass(frozen=True)
+class HeadEffect:
+    """One head: the score without it, and what its silence changed."""
+
+    site: str
+    head: int
+    score: float
+    change: float
+
+
+def rows_of(lines: Sequence[HeadEffect]) -> dict[str, dict[int, float]]:
     """What changed, by site and head."""
     rows: dict[str, dict[int, float]] = {}
-    for line in effect.lines:
+    for line in lines:
         rows.setdefault(line.site, {})[line.head] = line.change
     return rows
 
 
-def figures(effect: Effect) -> dict[float, str]:
+def figures(lines: Sequence[HeadEffect]) -> dict[float, str]:
     """Changes as text, all with as many digits as the largest needs."""
-    largest = max((abs(line.change) for line in effect.lines), default=0.0)
+    largest = max((abs(line.change) for line in lines), default=0.0)
     digits = 1 if largest >= 10 else 2 if largest >= 0.1 or largest == 0 else 1 - math.floor(math.log10(largest))
-    return {line.change: signed(line.change, digits) for line in effect.lines}
+    return {line.change: signed(line.change, digits) for line in lines}
 
 
 def signed(change: float, digits: int) -> str:
@@ -49,28 +54,28 @@ def signed(change: float, digits: int) -> str:
     return f"{change:+.{digits}f}" if round(change, digits) else f"{0:.{digits}f}"
 
 
-def share(change: float, effect: Effect) -> float:
+def share(change: float, lines: Sequence[HeadEffect]) -> float:
     """Of the largest change, between -1 and 1."""
-    largest = max(abs(line.change) for line in effect.lines)
+    largest = max(abs(line.change) for line in lines)
     return change / largest if largest else 0.0
 
 
-def effect_view(effect: Effect, title: str = "") -> RenderableType:
+def effect_view(baseline: float, lines: Sequence[HeadEffect], title: str = "") -> RenderableType:
     """For a terminal."""
-    rows, text = rows_of(effect), figures(effect)
-    heads = sorted({line.head for line in effect.lines})
+    rows, text = rows_of(lines), figures(lines)
+    heads = sorted({line.head for line in lines})
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 1, 0, 0))
     table.add_column(Text("without head"), no_wrap=True)
     for head in heads:
         table.add_column(Text(str(head)), justify="right", no_wrap=True)
     for site, changes in rows.items():
         cells = [
-            Text(text[changes[head]], style=tint(share(changes[head], effect))) if head in changes else Text("")
+            Text(text[changes[head]], style=tint(share(changes[head], lines))) if head in changes else Text("")
             for head in heads
         ]
         table.add_row(Text(site), *cells)
     heading = Text(title or "what the silence of each head changes", style="bold")
-    return Group(heading, Text(f"score with all heads: {effect.baseline:.4g}", style="dim"), table)
+    return Group(heading, Text(f"score with all heads: {baseline:.4g}", style="dim"), table)
 
 
 def tint(part: float) -> Style:
@@ -82,17 +87,17 @@ def tint(part: float) -> Style:
     return Style(color="black" if abs(part) > 0.45 else "white", bgcolor="#{:02x}{:02x}{:02x}".format(*ground))
 
 
-def effect_svg(effect: Effect, title: str = "") -> str:
+def effect_svg(baseline: float, lines: Sequence[HeadEffect], title: str = "") -> str:
     """A picture that stands alone, in light and dark."""
-    rows, text = rows_of(effect), figures(effect)
-    heads = sorted({line.head for line in effect.lines})
+    rows, text = rows_of(lines), figures(lines)
+    heads = sorted({line.head for line in lines})
     left, top = EDGE + LETTER * max(len(site) for site in rows) + 12, 76
     heading = title or "What the silence of each head changes"
     wide = max(left + WIDE * len(heads), 12 + 8 * len(heading), 300) + EDGE
     high = top + HIGH * len(rows) + EDGE
     parts = [
         f'<text x="{EDGE}" y="24" class="title">{escape(heading)}</text>',
-        f'<text x="{EDGE}" y="44" class="soft">score with all heads: {effect.baseline:.4g}</text>',
+        f'<text x="{EDGE}" y="44" class="soft">score with all heads: {baseline:.4g}</text>',
         *(f'<text x="{left + WIDE * (n + 0.5):.0f}" y="{top - 6}" class="soft" text-anchor="middle">{head}</text>'
           for n, head in enumerate(heads)),
     ]  # fmt: skip
@@ -101,7 +106,7 @@ def effect_svg(effect: Effect, title: str = "") -> str:
         parts.append(f'<text x="{left - 10:.0f}" y="{y + 17}" text-anchor="end">{escape(site)}</text>')
         for head, change in changes.items():
             x = left + WIDE * heads.index(head)
-            parts += cell(x, y, share(change, effect), text[change], f"{site} {head}")
+            parts += cell(x, y, share(change, lines), text[change], f"{site} {head}")
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="effect" width="{wide:.0f}" height="{high}" '
         f'viewBox="0 0 {wide:.0f} {high}" role="img"><style>{STYLE}</style>'
@@ -118,13 +123,3 @@ def cell(x: float, y: float, part: float, text: str, name: str) -> list[str]:
         f'<rect class="{"down" if part < 0 else "up"}" opacity="{strength:.2f}" {box}/>',
         f'<text x="{x + WIDE / 2:.0f}" y="{y + 17}" text-anchor="middle">{text}</text></g>',
     ]
-
-
-def written(text: str, path: str | Path | None) -> str:
-    """The text, and the file where one is wanted."""
-    if path is not None:
-        try:
-            Path(path).write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise FileError(f"cannot write {path}", found=str(error), do="choose another place") from error
-    return text

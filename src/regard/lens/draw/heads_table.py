@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from regard.drawing.heat_cells import style
 from regard.drawing.plain import as_text
-from regard.lens.draw.heat_terminal import style
-
-if TYPE_CHECKING:
-    from regard.lens.head_kinds import Head, Heads
 
 COLUMNS = {
     "entropy": "entropy", "top_weight": "top weight", "distance": "distance", "first": "first token", "own": "itself",
@@ -38,17 +35,32 @@ STYLE = """.heads { font: 13px/1.5 system-ui, sans-serif; font-variant-numeric: 
 .heads p { max-width: 64em; opacity: 0.75; margin: 6px 0 0; }"""
 
 
-def heads_view(table: Heads, sort: str | None = None) -> RenderableType:
+@dataclass(frozen=True)
+class Head:
+    """One line of the table; NaN where a measure has no meaning, as distances from one text to another."""
+
+    site: str
+    head: int
+    entropy: float  # in nats
+    top_weight: float
+    distance: float  # mean distance of what it looks at
+    first: float  # weight on the first token
+    own: float  # weight on the token itself
+    previous: float  # weight on the token before
+    induction: float  # weight on tokens that came after an earlier occurrence of the same token
+
+
+def heads_view(lines: list[Head], sort: str | None = None) -> RenderableType:
     """Every head on a line, and what the columns mean."""
-    return Group(lines_view(table, ordered(table.lines, sort), together=sort is None), Text(""), about_view())
+    return Group(lines_view(lines, ordered(lines, sort), together=sort is None), Text(""), about_view())
 
 
-def heads_text(table: Heads) -> str:
+def heads_text(lines: list[Head]) -> str:
     """As print() shows it: of many heads the first and the last, and where to find the others."""
-    first, last, left_out = shortened(table.lines)
-    parts: list[RenderableType] = [lines_view(table, first)]
+    first, last, left_out = shortened(lines)
+    parts: list[RenderableType] = [lines_view(lines, first)]
     if left_out:
-        parts += [Text(left_out), lines_view(table, last, heading=False)]
+        parts += [Text(left_out), lines_view(lines, last, heading=False)]
     return as_text(Group(*parts, Text(""), about_view()))
 
 
@@ -64,23 +76,23 @@ def shortened(lines: list[Head]) -> tuple[list[Head], list[Head], str]:
     return lines[:FIRST], lines[-LAST:], f"… {between:,} more heads: all are in .lines, and .to_csv(path) writes them"
 
 
-def lines_view(table: Heads, lines: Sequence[Head], *, together: bool = True, heading: bool = True) -> Table:
-    """A line a head, sites together; of each column the strongest are tinted. Parts of one table stand aligned."""
-    made = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0), show_header=heading)
-    widest = max((len(line.site) for line in table.lines), default=0)
-    made.add_column("site", overflow="fold", min_width=min(max(widest, 12), 30))  # a long name is folded
-    most = {name: largest(table.lines, name) for name in COLUMNS}
+def lines_view(table: list[Head], lines: Sequence[Head], *, together: bool = True, heading: bool = True) -> Table:
+    """A line a head, sites together; the strongest of each column of the table are tinted, its parts stand aligned."""
+    view = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0), show_header=heading)
+    widest = max((len(line.site) for line in table), default=0)
+    view.add_column("site", overflow="fold", min_width=min(max(widest, 12), 30))  # a long name is folded
+    most = {name: largest(table, name) for name in COLUMNS}
     for name, title in (("head", "head"), *COLUMNS.items()):
-        wide = max((len(cell(line, name)) for line in table.lines), default=0)
-        made.add_column(title, justify="right", no_wrap=True, min_width=max(wide, len(title)))
+        wide = max((len(cell(line, name)) for line in table), default=0)
+        view.add_column(title, justify="right", no_wrap=True, min_width=max(wide, len(title)))
     before = ""
     for line in lines:
         if together and before and line.site != before:
-            made.add_row()
+            view.add_row()
         cells = [Text(cell(line, name), style=tinted(share(line, name, most))) for name in COLUMNS]
-        made.add_row("" if together and line.site == before else line.site, str(line.head), *cells)
+        view.add_row("" if together and line.site == before else line.site, str(line.head), *cells)
         before = line.site
-    return made
+    return view
 
 
 def tinted(share: float) -> str:
@@ -112,10 +124,10 @@ def cell(line: Head, name: str) -> str:
     return "–" if math.isnan(number) else f"{number:.1f}" if name == "distance" else f"{number:.3f}"
 
 
-def heads_html(table: Heads) -> str:
+def heads_html(lines: list[Head]) -> str:
     """The same for a notebook; its styles touch nothing else there."""
-    first, last, left_out = shortened(table.lines)
-    most = {name: largest(table.lines, name) for name in COLUMNS}
+    first, last, left_out = shortened(lines)
+    most = {name: largest(lines, name) for name in COLUMNS}
     head = "".join(f'<th scope="col">{escape(name)}</th>' for name in ("head", *COLUMNS.values()))
     gap = f'<tr class="next"><td class="site" colspan="{len(COLUMNS) + 2}">{escape(left_out)}</td></tr>'
     body = rows_html(first, most) + (gap + rows_html(last, most) if left_out else "")

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from typing import TypedDict
 
 import torch
-from torch import Tensor
 
 from regard.attention.tiles import Axis, Extent
-from regard.lens.draw.heat_labels import grouped, label
+from regard.drawing.heat_labels import grouped, label
+from regard.drawing.heat_map import HeatMap
 from regard.lens.recording.fidelity import Badge, together
-from regard.lens.recording.forward import Call
+from regard.lens.recording.forward import ForwardCall
 from regard.lens.recording.tokens import Row
 
 
-class Part(TypedDict, total=False):
+class MapOptions(TypedDict, total=False):
     """Which tokens, (start, stop), which text of the batch, and which token is named beside a decoder's row."""
 
     rows: Extent | None
@@ -38,32 +38,18 @@ class View:
 
 
 @dataclass(frozen=True)
-class Heat:
+class HeadMap(HeatMap):
     """One head's map. A cell is a weight; pooled, the share of a row's attention that its keys get, on average."""
 
-    site: str
     head: int
-    cells_RC: Tensor
-    rows: list[str]
-    columns: list[str]
-    cell: Extent  # queries x keys that one cell stands for
     badge: Badge
 
     @property
-    def pooled(self) -> bool:
-        return self.cell != (1, 1)
-
-    @property
-    def most(self) -> float:
-        """The largest cell."""
-        return float(self.cells_RC.max()) if self.cells_RC.numel() else 0.0
-
-    @property
-    def name(self) -> str:
-        return f"{self.site}, head {self.head}"
+    def site(self) -> str:
+        return self.group
 
 
-def heats(call: Call, view: View, most: Extent) -> list[Heat]:
+def heats(call: ForwardCall, view: View, most: Extent) -> list[HeadMap]:
     """The maps of a site, of one head or of all, in at most so many cells down and across."""
     assert view.site is not None
     high, wide = call.extent(view.site, view.batch)
@@ -80,12 +66,12 @@ def heats(call: Call, view: View, most: Extent) -> list[Heat]:
     badge = one.badge if cell == (1, 1) else one.badge.pooled(pooling(cell))
     numbers = one.heads if view.head is None else (view.head,)
     return [
-        Heat(view.site, head, cells_RC, beside, above, cell, badge)
+        HeadMap(view.site, f"head {head}", cells_RC, beside, above, cell, head, badge)
         for head, cells_RC in zip(numbers, cells_HRC, strict=True)
     ]
 
 
-def cell_for(call: Call, site: str, size: Extent, most: Extent) -> Extent:
+def cell_for(call: ForwardCall, site: str, size: Extent, most: Extent) -> Extent:
     """How many tokens one cell stands for; where a text looks at itself, as many down as across."""
     down, across = (max(1, -(-length // max(room, 1))) for length, room in zip(size, most, strict=True))
     return (down, across) if call.crosses(site) else (max(down, across), max(down, across))
@@ -95,31 +81,7 @@ def pooling(cell: Extent) -> str:
     return f"sum over {cell[1]} keys, mean over {cell[0]} queries a cell"
 
 
-def largest(all_of: Sequence[Heat]) -> float:
-    """What the strongest colour stands for: the largest cell; of pooled ones, what all but 1 in 100 stay below.
-
-    Where later tokens see more keys, the first rows have large cells only because they have few.
-    """
-    most = max((heat.most for heat in all_of), default=0.0) or 1.0
-    lit = [heat.cells_RC[heat.cells_RC > 0] for heat in all_of if heat.pooled]
-    if not lit or not sum(map(len, lit)):
-        return most
-    ranked = torch.cat(lit).sort().values
-    return max(float(ranked[int(0.99 * (len(ranked) - 1))]), most / 64)
-
-
-def topmost(all_of: Sequence[Heat]) -> str:
-    """The end of the scale, in words."""
-    top = largest(all_of)
-    return f"{top:.3g} and more" if max((heat.most for heat in all_of), default=0.0) > top * 1.005 else f"{top:.3g}"
-
-
-def shares(heat: Heat, most: float) -> Tensor:
-    """How strongly to colour each cell, 0 to 1."""
-    return (heat.cells_RC / most).clamp(0.0, 1.0)
-
-
-def sides_in_words(call: Call, site: str, row: Row) -> str:
+def sides_in_words(call: ForwardCall, site: str, row: Row) -> str:
     """Which text stands where, and which of a decoder's tokens is meant."""
     if not call.writes(site):
         return "each row: where a token of the source looks" if call.source else "each row: where a token looks"
@@ -131,17 +93,17 @@ def sides_in_words(call: Call, site: str, row: Row) -> str:
     return f"each row: where {who} once it has read this token"
 
 
-def truth(all_of: Sequence[Heat]) -> Badge:
+def badge_of(maps: Sequence[HeadMap]) -> Badge:
     """The badge of what is shown; that of a site is about all its heads, and counts once."""
-    return together({heat.site: heat.badge for heat in all_of}.values())
+    return together({one.site: one.badge for one in maps}.values())
 
 
-def top_keys(call: Call, view: View, row: int, count: int) -> list[tuple[int, float]]:
+def top_keys(call: ForwardCall, view: View, row: int, count: int) -> list[tuple[int, float]]:
     """The strongest keys of one row, with their exact weights."""
     assert view.site is not None
     assert view.head is not None
     weights = call.weights(view.site, view.head, (row, row + 1), view.columns, view.batch)[0]
     first = 0 if view.columns is None else view.columns[0]
-    found = torch.topk(weights, min(count, len(weights)))
-    pairs = zip(found.indices.tolist(), found.values.tolist(), strict=True)
+    best = torch.topk(weights, min(count, len(weights)))
+    pairs = zip(best.indices.tolist(), best.values.tolist(), strict=True)
     return [(first + key, weight) for key, weight in pairs if weight > 0]

@@ -17,7 +17,7 @@ Means = Mapping[tuple[str, int], Tensor]  # (site, head) -> its mean output, (V)
 
 
 @dataclass(frozen=True)
-class Asked:
+class AttentionInputs:
     """One attention call on its way: `first` is the position of query 0 in its text, None where nobody knows."""
 
     site: str
@@ -53,7 +53,7 @@ class Change:
     def concerns(self, site: str) -> bool:
         return fnmatchcase(site, self.site)
 
-    def chosen(self, asked: Asked) -> slice:
+    def chosen(self, asked: AttentionInputs) -> slice:
         """The heads meant, among those of the call."""
         if self.head is None:
             return slice(None)
@@ -63,11 +63,11 @@ class Change:
             )
         return slice(self.head, self.head + 1)
 
-    def ask(self, asked: Asked) -> Asked:
+    def ask(self, asked: AttentionInputs) -> AttentionInputs:
         """What attention is asked instead."""
         return asked
 
-    def answer(self, asked: Asked, output: Tensor) -> Tensor:
+    def answer(self, asked: AttentionInputs, output: Tensor) -> Tensor:
         """What the model gets instead."""
         return output
 
@@ -76,7 +76,7 @@ class Change:
 class Silence(Change):
     """The head says nothing: zeros."""
 
-    def answer(self, asked: Asked, output: Tensor) -> Tensor:
+    def answer(self, asked: AttentionInputs, output: Tensor) -> Tensor:
         output = output.clone()
         output[..., self.chosen(asked), :, :] = 0
         return output
@@ -88,13 +88,13 @@ class Mean(Change):
 
     of: Means | None = None
 
-    def answer(self, asked: Asked, output: Tensor) -> Tensor:
+    def answer(self, asked: AttentionInputs, output: Tensor) -> Tensor:
         output, heads = output.clone(), range(asked.heads)[self.chosen(asked)]
         for head in heads:
             output[..., head, :, :] = self.mean(asked, output[..., head, :, :], head)
         return output
 
-    def mean(self, asked: Asked, output: Tensor, head: int) -> Tensor:
+    def mean(self, asked: AttentionInputs, output: Tensor, head: int) -> Tensor:
         if self.of is not None:
             if (asked.site, head) not in self.of:
                 raise InputError(f"there is no mean of head {head} of {asked.site}", do="take means at all sites")
@@ -115,7 +115,7 @@ class Forbid(Change):
     row: int | None = None
     key: int | None = None
 
-    def ask(self, asked: Asked) -> Asked:
+    def ask(self, asked: AttentionInputs) -> AttentionInputs:
         row = None if self.row is None else asked.row(self.row)
         keys, key = asked.key.shape[-2], None if self.key is None else self.key - asked.first_key
         if (self.row is not None and row is None) or (key is not None and not 0 <= key < keys):
@@ -134,7 +134,7 @@ class Pin(Change):
     row: int | None
     key: int
 
-    def ask(self, asked: Asked) -> Asked:
+    def ask(self, asked: AttentionInputs) -> AttentionInputs:
         row = None if self.row is None else asked.row(self.row)
         if self.row is not None and row is None:
             return asked
@@ -159,7 +159,7 @@ class Sharpen(Change):
     row: int | None
     factor: float
 
-    def ask(self, asked: Asked) -> Asked:
+    def ask(self, asked: AttentionInputs) -> AttentionInputs:
         row = None if self.row is None else asked.row(self.row)
         if self.row is not None and row is None:
             return asked
@@ -177,11 +177,11 @@ class Sharpen(Change):
 def scaled(term: Tensor, times: Tensor) -> Tensor:
     """What is added to scores, times as much; what it hides stays hidden, and where it only hides it stays as it is."""
     hidden = term <= torch.finfo(term.dtype).min / 2
-    seen = term.masked_fill(hidden, 0)
-    return torch.where(hidden, term, seen * times.to(term.dtype)) if seen.requires_grad or bool(seen.any()) else term
+    added = term.masked_fill(hidden, 0)
+    return torch.where(hidden, term, added * times.to(term.dtype)) if added.requires_grad or bool(added.any()) else term
 
 
-def blank(change: Change, asked: Asked, row: int | None, keys: int) -> Tensor:
+def blank(change: Change, asked: AttentionInputs, row: int | None, keys: int) -> Tensor:
     """A mask that hides nothing, no larger than the change needs: (1, heads or 1, queries or 1, keys)."""
     heads = 1 if change.head is None else asked.heads
     shape = (1, heads, 1 if row is None else asked.query.shape[-2], keys)
@@ -194,11 +194,11 @@ def blank(change: Change, asked: Asked, row: int | None, keys: int) -> Tensor:
     return torch.ones(shape, dtype=torch.bool, device=asked.query.device)
 
 
-def heads_in(change: Change, mask: Tensor, asked: Asked) -> slice:
+def heads_in(change: Change, mask: Tensor, asked: AttentionInputs) -> slice:
     return slice(None) if mask.shape[1] == 1 else change.chosen(asked)
 
 
-def masked(asked: Asked, shown: Tensor) -> Asked:
+def masked(asked: AttentionInputs, shown: Tensor) -> AttentionInputs:
     """The call with this mask besides its own."""
     options, mask = asked.options.copy(), asked.options.get("mask")
     if mask is None:

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from regard.errors import FileError
 from regard.lens.recording.fidelity import Badge
-from regard.lens.recording.forward import Call
+from regard.lens.recording.forward import ForwardCall
 from regard.lens.recording.map import Map
 from regard.lens.recording.score_terms import Terms
 from regard.lens.recording.tokens import Text
@@ -25,10 +25,14 @@ TERMS = ("mask", "bias", "diagonals", "sinks")
 RULES = ("scale", "offset", "softcap", "causal", "window")
 
 
-def write_calls(calls: Sequence[Call], path: Path) -> None:
+def write_calls(calls: Sequence[ForwardCall], path: Path) -> None:
     tensors: dict[str, Tensor] = {}
-    told = [call_to_json(call, f"{number}", tensors) for number, call in enumerate(calls)]
-    metadata = {"format": "regard recording", "version": str(FORMAT), "calls": json.dumps(told, ensure_ascii=False)}
+    described = [call_to_json(call, f"{number}", tensors) for number, call in enumerate(calls)]
+    metadata = {
+        "format": "regard recording",
+        "version": str(FORMAT),
+        "calls": json.dumps(described, ensure_ascii=False),
+    }
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         replace_file(path, lambda beside: save_file(tensors, beside, metadata=metadata))
@@ -36,7 +40,7 @@ def write_calls(calls: Sequence[Call], path: Path) -> None:
         raise FileError(f"cannot write {path}", found=str(error), do="choose another place, or make room") from error
 
 
-def call_to_json(call: Call, name: str, tensors: dict[str, Tensor]) -> dict[str, Any]:
+def call_to_json(call: ForwardCall, name: str, tensors: dict[str, Tensor]) -> dict[str, Any]:
     """What is not a tensor of a call; its tensors are put among the others."""
     sites = []
     for number, (site, one) in enumerate(call.maps.items()):
@@ -45,7 +49,9 @@ def call_to_json(call: Call, name: str, tensors: dict[str, Tensor]) -> dict[str,
                 if (tensor := getattr(holder, part)) is not None:
                     tensors[f"{name}.{number}.{part}"] = tensor.detach().cpu().contiguous()
         rules = {rule: getattr(one.terms, rule) for rule in RULES}
-        sites.append({"site": site, "heads": one.heads, "rules": rules, "badge": one.badge.to_dict()})
+        sites.append({
+            "site": site, "heads": one.heads, "rules": rules, "projected": one.projected, "badge": one.badge.to_dict(),
+        })  # fmt: skip
     return {"sites": sites, "text": text_to_json(call.text), "source": text_to_json(call.source)}
 
 
@@ -55,7 +61,7 @@ def text_to_json(text: Text | None) -> dict[str, Any] | None:
     return {"ids": text.ids, "pad": text.pad, "strings": text.all_strings(), "after": text.all_after()}
 
 
-def read_calls(path: Path) -> list[Call]:
+def read_calls(path: Path) -> list[ForwardCall]:
     try:
         with safe_open(path, framework="pt") as file:
             metadata = file.metadata() or {}
@@ -81,15 +87,22 @@ def check_format(path: Path, metadata: dict[str, str]) -> None:
         )
 
 
-def call_from_json(data: dict[str, Any], name: str, tensors: dict[str, Tensor]) -> Call:
+def call_from_json(data: dict[str, Any], name: str, tensors: dict[str, Tensor]) -> ForwardCall:
     maps = {}
-    for number, told in enumerate(data["sites"]):
+    for number, site in enumerate(data["sites"]):
         parts = {part: tensors.get(f"{name}.{number}.{part}") for part in (*OWN, *TERMS)}
-        rules: dict[str, Any] = {**told["rules"], "window": tuple(told["rules"]["window"])}
+        rules: dict[str, Any] = {**site["rules"], "window": tuple(site["rules"]["window"])}
         terms = Terms(**rules | {part: parts[part] for part in TERMS})
         own: dict[str, Any] = {part: parts[part] for part in OWN}
-        maps[told["site"]] = Map(**own, terms=terms, heads=tuple(told["heads"]), badge=Badge.from_dict(told["badge"]))
-    return Call(maps, text_from_json(data["text"]), text_from_json(data["source"]))
+        if (
+            own["norms"] is not None and own["norms"].shape[1] != own["query"].shape[1]
+        ):  # one a key head, as it was once
+            own["norms"] = own["norms"].repeat_interleave(own["query"].shape[1] // own["norms"].shape[1], 1)
+        maps[site["site"]] = Map(
+            **own, terms=terms, heads=tuple(site["heads"]), projected=site.get("projected", False),
+            badge=Badge.from_dict(site["badge"]),
+        )  # fmt: skip
+    return ForwardCall(maps, text_from_json(data["text"]), text_from_json(data["source"]))
 
 
 def text_from_json(data: dict[str, Any] | None) -> Text | None:

@@ -20,7 +20,7 @@ Side = Literal["source", "text"]
 
 
 @dataclass(frozen=True)
-class Call:
+class ForwardCall:
     """What every head did with one batch of texts."""
 
     maps: dict[str, Map]  # by site, in the order they were called
@@ -182,9 +182,9 @@ class Call:
         rows, _ = self.extent(site, batch)
         text = self.source if self.sides(site)[0] == "source" else self.text
         length = text.length(batch) if text is not None and batch < len(text.ids) else rows
-        places = torch.arange(one.queries)
-        shown = (places < min(rows, length)) & ~one.missing[0].all(0).cpu()
-        mask, own = one.terms.mask, places + one.terms.offset
+        queries = torch.arange(one.queries)
+        shown = (queries < min(rows, length)) & ~one.missing[0].all(0).cpu()
+        mask, own = one.terms.mask, queries + one.terms.offset
         if mask is None or mask.dtype != torch.bool or mask.shape[2] != 1 or self.crosses(site):
             return shown
         inside = (own >= 0) & (own < one.keys)

@@ -44,13 +44,13 @@ class Map:
     def pick(self, batch: int | None = None, head: int | None = None) -> Map:
         """The same for one text, one head (its place among those kept) or both: views, nothing is copied."""
         texts = slice(None) if batch is None else slice(batch, batch + 1)
-        places = list(range(len(self.heads))) if head is None else [head]
+        heads = list(range(len(self.heads))) if head is None else [head]
         mine = slice(None) if head is None else slice(head, head + 1)
         theirs = slice(None) if head is None else slice(head // self.group, head // self.group + 1)
         return replace(
             self,
             query=self.query[texts, mine], key=self.key[texts, theirs], lse=self.lse[texts, mine],
-            terms=self.terms.pick(texts, places), heads=tuple(self.heads[place] for place in places),
+            terms=self.terms.pick(texts, heads), heads=tuple(self.heads[place] for place in heads),
             norms=None if self.norms is None else self.norms[texts, mine],
         )  # fmt: skip
 
@@ -82,12 +82,12 @@ class Map:
         """What each row did, (B, H, Q) each; rows that are not there are as rows that look nowhere."""
         rows, columns = self.whole()
         nothing = self.query.new_zeros(()).expand(*self.key.shape[:-1], 1)
-        found = [
+        by_block = [
             attend(self.query[..., part, :], self.key, nothing, see="stats", **self.options(part, columns))[1]
             for part in self.blocks(rows)
         ]
         names = [field.name for field in fields(Statistics)]
-        joined = {name: torch.cat([getattr(part, name) for part in found], -1) for name in names}
+        joined = {name: torch.cat([getattr(block, name) for block in by_block], -1) for name in names}
         missing = self.missing
         if bool(missing.any()):
             blank = {"lse": float("-inf"), "top_key": -1}

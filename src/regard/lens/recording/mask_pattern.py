@@ -32,8 +32,8 @@ def find_band(mask: Tensor, offset: int, *, fixed: bool = False) -> Band | None:
     shown = mask.flatten(0, 2).any(0).nonzero()
     if not fixed and len(shown) >= queries:
         offsets.append(int(shown.max()) + 1 - queries)
-    bands = (as_band(mask, place) for place in dict.fromkeys(offsets))
-    return next((band for band in bands if band is not None), None)
+    candidates = (as_band(mask, offset) for offset in dict.fromkeys(offsets))
+    return next((band for band in candidates if band is not None), None)
 
 
 def as_band(mask: Tensor, offset: int) -> Band | None:
@@ -52,15 +52,15 @@ def as_band(mask: Tensor, offset: int) -> Band | None:
 def reach(mask: Tensor, offset: int) -> tuple[int, int]:
     """How far any query looks to the left and to the right of its own position."""
     queries, keys = mask.shape[-2:]
-    places = torch.arange(keys, device=mask.device)
+    columns = torch.arange(keys, device=mask.device)
     left = right = 0
     for rows in blocks(slice(0, queries), ROWS):
         block = mask[..., rows, :]
         lit = block.any(-1)
         if bool(lit.any()):
             own = torch.arange(rows.start, rows.stop, device=mask.device) + offset
-            left = max(left, int((own - torch.where(block, places, keys).amin(-1))[lit].max()))
-            right = max(right, int((torch.where(block, places, -1).amax(-1) - own)[lit].max()))
+            left = max(left, int((own - torch.where(block, columns, keys).amin(-1))[lit].max()))
+            right = max(right, int((torch.where(block, columns, -1).amax(-1) - own)[lit].max()))
     return left, right
 
 

@@ -178,6 +178,6 @@ def read_bytes(text: str, between: str) -> str:
     byte = "⟨[0-9A-F]{2}⟩"
     return re.sub(
         f"{byte}(?:(?:{between})?{byte})*",
-        lambda found: bytes.fromhex(re.sub("[⟨⟩]", " ", found[0])).decode("utf-8", errors="replace"),
+        lambda match: bytes.fromhex(re.sub("[⟨⟩]", " ", match[0])).decode("utf-8", errors="replace"),
         text,
     )

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from regard.lens.alignment.links import Pair, gathered
 from regard.lens.alignment.pairs import EncodedPair, encode_pair, forced
-from regard.lens.recording.forward import Call
+from regard.lens.recording.forward import ForwardCall
 from regard.models import seams
 from regard.tasks import Translator
 from regard.text.grammar import Pronoun, Sentence, words
@@ -61,12 +61,12 @@ def antecedent_attention(
     return Antecedents([HeadShare(*head, more[head] / count) for head in heads], count)
 
 
-def kinds(call: Call, site: str) -> tuple[str, ...]:
+def kinds(call: ForwardCall, site: str) -> tuple[str, ...]:
     """Which rows of a site can be asked."""
     return ("output", "input") if call.crosses(site) else ("it",)
 
 
-def looks(call: Call, number: int, row: EncodedPair, pronoun: Pronoun) -> Iterator[tuple[str, str, int]]:
+def looks(call: ForwardCall, number: int, row: EncodedPair, pronoun: Pronoun) -> Iterator[tuple[str, str, int]]:
     """The heads that look more at the antecedent of one pronoun of one text."""
     for site in call.sites:
         weights = call.tile(site, None, batch=number)

@@ -8,7 +8,7 @@ from html import escape
 from importlib.resources import files
 from typing import NamedTuple
 
-from regard.drawing.panels import Frame, Line, Point, Range, panel, spanning, steps_axis
+from regard.drawing.panels import Axes, Curve, Point, Range, panel, spanning, steps_axis
 from regard.training.report.run_log import Run, number, score_name, score_words, smooth, thin
 
 UNSCORED = ("loss", "perplexity")  # not among the scores that grow as a model gets better
@@ -35,7 +35,7 @@ class Part(NamedTuple):
     """A panel before it has its place."""
 
     title: str
-    lines: list[Line]
+    lines: list[Curve]
     up: Range
     height: float
 
@@ -76,7 +76,7 @@ def panels(run: Run, shape: Shape) -> Iterator[Part]:
     rate = thin(run.curve("rate"))
     if any(value > 0 for _, value in finite(rate)):
         top = max(value for _, value in finite(rate))
-        yield Part("Learning rate", [Line("plain", rate)], spanning(0.0, top, 2), RATE)
+        yield Part("Learning rate", [Curve("plain", rate)], spanning(0.0, top, 2), RATE)
 
 
 def placed(run: Run, shape: Shape, parts: list[Part]) -> Iterator[str]:
@@ -86,24 +86,24 @@ def placed(run: Run, shape: Shape, parts: list[Part]) -> Iterator[str]:
     went_on = [at for row in run.starts[1:] if 0 < (at := number(row.get("step"))) < across.high]
     top = ABOVE
     for part in parts:
-        frame = Frame(shape.left, top, shape.width - shape.left - shape.right, part.height, across, part.up)
-        yield panel(frame, part.title, part.lines, marks=went_on)
+        axes = Axes(shape.left, top, shape.width - shape.left - shape.right, part.height, across, part.up)
+        yield panel(axes, part.title, part.lines, marks=went_on)
         top += part.height + ABOVE
-    yield steps_axis(frame)
+    yield steps_axis(axes)
 
 
-def loss_lines(run: Run) -> list[Line]:
+def loss_lines(run: Run) -> list[Curve]:
     raw, valid = run.curve("loss"), run.score("loss")
     smoothed = thin(smooth(raw))
     lines = [
-        Line("first raw", thin(raw)),
-        Line("first", smoothed, "training", last_words("loss", smoothed)),
-        Line("second", thin(valid), "validation", last_words("loss", valid), dotted=True, ring=run.best()),
+        Curve("first raw", thin(raw)),
+        Curve("first", smoothed, "training", last_words("loss", smoothed)),
+        Curve("second", thin(valid), "validation", last_words("loss", valid), dotted=True, ring=run.best()),
     ]
     return [line for line in lines if line.finite()]
 
 
-def loss_range(lines: list[Line]) -> Range:
+def loss_range(lines: list[Curve]) -> Range:
     """All of validation, and of training all but its highest twentieth: the first steps would press the rest flat."""
     training, valid = (
         sorted(value for line in lines if line.kind == kind for _, value in line.finite())
@@ -113,12 +113,12 @@ def loss_range(lines: list[Line]) -> Range:
     return spanning(min([*most[:1], *valid[:1]]), max([*most[-1:], *valid[-1:]]))
 
 
-def score_lines(run: Run) -> list[Line]:
+def score_lines(run: Run) -> list[Curve]:
     """A line for each score out of a hundred, BLEU and chrF first."""
     names = [name for name in run.score_names() if name not in UNSCORED and finite(run.score(name))]
     names.sort(key=lambda name: ("bleu", "chrf", name).index(name))
     return [
-        Line(COLOURS[index % 4], thin(points), score_name(name), last_words(name, points), dotted=True, ring=run.best())
+        Curve(COLOURS[index % 4], thin(points), score_name(name), last_words(name, points), True, run.best())
         for index, name in enumerate(names)
         for points in [run.score(name)]
     ]

@@ -20,9 +20,9 @@ function openAll(within) {
 }
 
 function openOne(host) {
-  const [told, levels, exact] = ["told", "levels", "exact"].map((name) => host.querySelector(`[data-part="${name}"]`));
+  const [told, levels, exact] = ["description", "levels", "exact"].map((name) => host.querySelector(`[data-part="${name}"]`));
   const root = rooted(host, "shadow" in host.dataset);
-  show(root, JSON.parse(told.textContent), bytes(levels), bytes(exact), { address: "address" in host.dataset });
+  show(root, JSON.parse(told.textContent), () => [levels, exact].map(bytes), { address: "address" in host.dataset });
 }
 
 // A page that waits beside a widget: it shows itself only where the widget does not, as in a notebook opened again.
@@ -46,8 +46,8 @@ function announce(name) {
 function render({ model, el }) {
   announce(model.get("name"));
   const root = rooted(el.appendChild(element("div")), true);
-  const [levels, exact] = ["levels", "exact"].map((name) => model.get(name));
-  show(root, JSON.parse(model.get("told")), levels, exact, { ask: asking(model) });
+  const packed = () => ["levels", "exact"].map((name) => model.get(name));
+  show(root, JSON.parse(model.get("description")), packed, { ask: asking(model) });
 }
 
 // Questions over the widget's channel, each answered under its number.
@@ -73,19 +73,8 @@ function floats(buffer) {
   return new Float32Array(view.buffer.slice(view.byteOffset, view.byteOffset + view.byteLength));
 }
 
-// From printable letters, two for 13 bits, to the bytes they stand for.
-function bytes(part) {
-  const text = part.textContent;
-  const found = new Uint8Array(Number(part.dataset.bytes));
-  const values = new Uint8Array(128);
-  let letter = 0;
-  for (let code = 0x21; code < 0x7f; code++) if (!"&<\\".includes(String.fromCharCode(code))) values[code] = letter++;
-  for (let at = 0, held = 0, bits = 0, place = 0; at < text.length; at += 2) {
-    held = ((held & 0xff) << 13) | (values[text.charCodeAt(at)] * letter + values[text.charCodeAt(at + 1)]);
-    for (bits += 13; bits >= 8;) found[place++] = held >> (bits -= 8);
-  }
-  return found;
-}
+// From base64 to the bytes it stands for.
+const bytes = (part) => Uint8Array.from(atob(part.textContent), (letter) => letter.charCodeAt(0));
 
 // Where the view is built: in a tree of its own among strangers, whose styles end there.
 function rooted(host, shadow) {
@@ -105,10 +94,11 @@ function keepKeys(host) {
   window.addEventListener("keydown", decide, true);
 }
 
-async function show(root, told, levels, exact, options) {
+// `packed` gives the two strings of bytes, or fails where a file was cut short.
+async function show(root, told, packed, options) {
   if (typeof DecompressionStream === "undefined") return complain(root, told, TOO_OLD);
   try {
-    const sites = await unpack(told, levels, exact);
+    const sites = await unpack(told, ...packed());
     follow(root, new Look(root, told, sites, options));
   } catch (error) {
     complain(root, told, `The maps cannot be shown: ${error.message}. Was the file cut short? Write it again.`);

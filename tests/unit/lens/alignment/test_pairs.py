@@ -11,7 +11,7 @@ import torch
 from regard.errors import InputError
 from regard.lens.alignment.links import AttentionReading
 from regard.lens.alignment.pairs import align_pairs
-from regard.lens.watch import watch
+from regard.lens.hooks.attach import record
 from regard.models import RecurrentConfig, build
 from regard.tasks import Translator
 from regard.text.bpe import Paired, train_tokenizer
@@ -46,7 +46,7 @@ def test_only_the_sites_that_are_read_are_watched(monkeypatch: pytest.MonkeyPatc
 
     watched: list[Any] = []
     monkeypatch.setattr(
-        module, "watch", lambda *args, **kwargs: (watched.append(kwargs["sites"]), watch(*args, **kwargs))[1]
+        module, "record", lambda model, options: (watched.append(list(options.sites)), record(model, options))[1]
     )
     align_pairs(transformer(), SOURCES[:1], TARGETS[:1], [AttentionReading(CROSS[1], (0,), "output")])
     align_pairs(transformer(), SOURCES[:1], TARGETS[:1])

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import xml.etree.ElementTree as ElementTree
 
-from regard.lens.draw.heads_table import FIRST, LAST
-from regard.lens.head_kinds import Head, Heads
+from regard.lens.draw.heads_table import FIRST, LAST, Head
+from regard.lens.head_kinds import Heads
 from regard.lens.recording_api import Recording
 from tests.page_cases import noise
 

@@ -13,58 +13,22 @@ import torch
 from PIL import Image
 from rich.console import Console
 
-from regard.drawing.colour_font import ColourFont
-from regard.drawing.colours import NIGHT, PAPER, WARM, colour, hexadecimal, ink_on, oklab
+from regard.drawing.colours import NIGHT, PAPER, colour, hexadecimal
+from regard.drawing.heat_labels import cut, label
+from regard.drawing.heat_map import largest, shares
+from regard.drawing.heat_png import FINE, png
+from regard.drawing.heat_svg import LEVELS, tint
 from regard.errors import FileError, InputError, UnknownNameError
-from regard.lens.draw import heat_png
-from regard.lens.draw.default_view import choose, find_sites, find_token, told_apart
-from regard.lens.draw.heat import View, heats, largest, shares
-from regard.lens.draw.heat_labels import cut, label
+from regard.lens.draw.heat import View, heats
 from regard.lens.draw.heat_picture import CELLS, picture
-from regard.lens.draw.heat_png import FINE, has, legible, png
 from regard.lens.draw.heat_small import SmallMaps
-from regard.lens.draw.heat_svg import LEVELS, tint
-from regard.lens.draw.heat_terminal import HeatView, columns_for, top_view
+from regard.lens.draw.heat_terminal import HeatView, top_view
 from regard.lens.recording_api import Recording
 from regard.lens.watch import watch
-from tests.bounds import small_apart
 from tests.families import FAMILIES
+from tests.heat_cases import CROSS, NAMES
 
 SVG = "{http://www.w3.org/2000/svg}"
-CROSS = "decoder.1.cross"
-NAMES = [
-    "<pad>",
-    "<s>",
-    "</s>",
-    *["The", "animal", "did", "not", "cross", "the", "street", "because", "it", "was", "too", "tired"],
-    "été",
-    "L'",
-    "<&>",
-    "x" * 40,
-]
-
-
-def seen(
-    name: str = "transformer post", lengths: tuple[int, ...] = (6, 4), target: int = 5, **changes: Any
-) -> Recording:
-    family = FAMILIES[name]
-    model, example = family.model(**changes), family.example(lengths, target)
-    with torch.no_grad():
-        for parameter in model.parameters():  # sharp enough to see something
-            parameter.mul_(2.0)
-        with watch(model, tokenizer=lambda number: NAMES[number]) as recording:
-            family.run(model, example)
-    return recording
-
-
-@pytest.fixture(scope="module")
-def pair() -> Recording:
-    return seen()
-
-
-@pytest.fixture(scope="module")
-def long() -> Recording:
-    return seen("decoder", (300,), max_length=512)
 
 
 # What is drawn
@@ -108,31 +72,6 @@ def test_too_many_cells_are_pooled_and_it_is_said(long: Recording) -> None:
     assert one.rows[1].startswith("8 ")
     assert largest([one]) < one.most  # the first rows see few keys
     assert float(shares(one, largest([one])).max()) == 1.0
-
-
-def test_colours_go_by_equal_steps_of_lightness() -> None:
-    for ends, dark in ((PAPER, False), (NIGHT, True)):
-        assert (colour(0.0, dark=dark), colour(1.0, dark=dark)) == ends
-        lights = [oklab(colour(step / 20, dark=dark))[0] for step in range(21)]
-        steps = torch.tensor(lights).diff()
-        assert float((steps - steps.mean()).abs().max()) < 0.004
-        nearest = min(
-            sum(abs(a - b) for a, b in zip(colour(step / 200, dark=dark), WARM, strict=True)) for step in range(201)
-        )
-        assert nearest < 12
-    assert ink_on(colour(0.0)) != ink_on(colour(1.0))
-
-
-@pytest.mark.parametrize(
-    ("token", "shown"),
-    [
-        (" animal", "animal"), (7, "7"), ("", "∅"), (" ", "␣"), ("\n", "⏎"), ("a\tb", "a⇥b"), ("\x1b[31m", "�[31m"),
-        ("\u202eabc", "abc"), ("\ud800", "�"), ("e\u0301", "é"), ("a b", "a b"), ("\u2028x", "x"),
-    ],
-)  # fmt: skip
-def test_labels_are_visible_and_harmless(token: str | int, shown: str) -> None:
-    assert label(token) == shown
-    assert cut("abcdef", 4) == "abc…"
 
 
 # SVG
@@ -251,21 +190,11 @@ def test_names_are_written(pair: Recording) -> None:
     """Every label leaves ink where it stands."""
     made = picture(pair.last, View(CROSS, 2))
     image = png(made).convert("L")
-    for words in made.words:
+    for words in made.texts:
         if words.text.strip("."):
             x, y = round(words.x * FINE), round(words.y * FINE)
             box = (x, y - 40, x + 60, y + 6) if words.anchor == "start" else (x - 60, y - 24, x, y + 8)
             assert image.crop(box).getextrema()[0] < 150, words.text
-
-
-def test_letters_that_no_font_has_are_marked(monkeypatch: pytest.MonkeyPatch) -> None:
-    bundled = heat_png.ImageFont.load_default(24)
-    assert has(bundled, "e")
-    assert not has(bundled, "é")
-    monkeypatch.setattr(heat_png, "fonts", lambda size, names=(): [bundled])
-    legible.cache_clear()
-    assert "".join(text for _, text in legible("été 中", 24)) == "ete ?"
-    legible.cache_clear()
 
 
 def test_files_that_cannot_be_written(pair: Recording, tmp_path: Path) -> None:
@@ -343,16 +272,6 @@ def test_small_maps_in_colour_put_two_rows_on_a_line(pair: Recording) -> None:
     assert "▀" not in plain
 
 
-def test_names_of_columns_stand_upright_or_are_cut() -> None:
-    names = ["because"] * 10
-    assert columns_for(names, 100).widths == [8] * 10
-    assert columns_for(names, 64).widths == [6] * 10
-    assert not columns_for(names, 64).upright
-    assert (columns_for(names, 45).widths, columns_for(names, 45).upright) == ([4] * 10, True)
-    assert columns_for(names, 30).numbered
-    assert not columns_for(names, 20).numbered
-
-
 def test_top_keys_are_exact(pair: Recording) -> None:
     text = printed(top_view(pair.last, View(CROSS, 2), [3], 2))
     weights = pair.weights(CROSS, 2)[3]
@@ -372,73 +291,3 @@ def test_a_map_that_is_not_true_says_so(pair: Recording) -> None:
     wrong = replace(call, maps={CROSS: replace(one, badge=replace(one.badge, difference=0.5))})
     assert "✗ not what the model used" in printed(HeatView(wrong, View(CROSS, 0)))
     assert "NOT what the model used" in Recording(calls=[wrong]).to_svg()
-
-
-# What to show
-
-
-def test_the_head_that_tells_tokens_apart_is_chosen(pair: Recording) -> None:
-    choice = choose(pair.last)
-    assert choice.site == CROSS
-    apart = told_apart(pair.last, CROSS, 0)
-    assert choice.head == apart.index(max(apart))
-    for head, found in enumerate(apart):
-        weights = pair.weights(CROSS, head).double()
-        mean = weights.mean(0)
-        entropies = torch.special.xlogy(weights, weights).sum(-1).mean() - torch.special.xlogy(mean, mean).sum()
-        assert found == pytest.approx(
-            float(entropies), abs=small_apart(5.0)
-        )  # of numbers up to the logarithm of the keys
-    assert choose(pair.last, "encoder").site.startswith("encoder")
-    assert choose(pair.last, "decoder.*.self", 3).head == 3
-    assert (choose(pair.last, "encoder.1.self", 2).why, choose(pair.last, "er.1.cr", 2).why != "") == ("", True)
-
-
-def test_a_long_text_is_not_searched(long: Recording, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("regard.lens.draw.default_view.CELLS", 1000)
-    assert choose(long.last).site == "decoder.1.self"
-    assert choose(long.last).why == "the last there is"
-
-
-def test_sites_and_tokens_by_name(pair: Recording) -> None:
-    assert find_sites(pair.last, "cross") == ["decoder.0.cross", CROSS]
-    assert find_sites(pair.last, "encoder.*") == ["encoder.0.self", "encoder.1.self"]
-    with pytest.raises(InputError, match="did you mean 'cross'"):
-        find_sites(pair.last, "crosss")
-    assert find_token(["a", "B", "a"], "a") == [0, 2]
-    assert find_token(["a", "B", "a"], "b") == [1]
-    assert find_token(["a", "B", "a"], "-1") == [2]
-    assert find_token(["7", "B"], "7") == [0]
-    for wrong in ("9", "animul"):
-        with pytest.raises(InputError, match="there is no"):
-            find_token(["animal", "a"], wrong)
-
-
-def test_a_character_in_parts_is_found_by_itself() -> None:
-    assert find_token(["a", "🙂₁", "🙂₂", "x₂"], "🙂") == [1, 2]
-    assert find_token(["a", "🙂₁", "🙂₂"], "🙂₂") == [2]
-
-
-@pytest.mark.parametrize("mode", ["RGB", "RGBA"])
-def test_a_font_of_one_size_is_drawn_smaller(mode: str) -> None:
-    font = ColourFont(heat_png.ImageFont.load_default(100), 25)
-    assert font.getlength("ab") == font.font.getlength("ab") / 4
-    image = Image.new(mode, (60, 40), "black")
-    font.draw(image, (5, 30), "ab")
-    inked = image.convert("L").point(lambda grey: 255 * (grey > 128)).getbbox()  # where no colour is its own, white
-    assert inked is not None
-    left, top, right, bottom = inked
-    assert (left, bottom) == pytest.approx((5, 30), abs=2)  # pixels: sizes and places are rounded
-    assert right <= 5 + font.getlength("ab") + 2
-    assert top >= 30 - 25
-
-
-def test_each_character_is_written_in_a_font_that_has_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    emoji = "👩\u200d💻"
-    letters, others = (heat_png.ImageFont.load_default(24) for _ in range(2))
-    monkeypatch.setattr(heat_png, "fonts", lambda size, names=(): [letters, others])
-    monkeypatch.setattr(heat_png, "has", lambda font, mark: mark.isascii() if font is letters else mark in emoji)
-    legible.cache_clear()
-    assert legible(f"a{emoji}b", 24) == ((letters, "a"), (others, emoji), (letters, "b"))
-    assert legible("日", 24) == ((letters, "?"),)
-    legible.cache_clear()

@@ -18,7 +18,7 @@ from regard.lens.draw.page import fragment, notebook, page, plan, show
 from regard.lens.draw.page.answers import answers
 from regard.lens.draw.page.legend import shorter
 from regard.lens.draw.page.payload import payload
-from regard.lens.recording.forward import Call
+from regard.lens.recording.forward import ForwardCall
 from regard.lens.recording.tokens import NEXT
 from regard.lens.recording_api import Recording
 from regard.lens.watch import watch
@@ -31,7 +31,7 @@ A_PART = 1 / 255 / (1 << 16)  # the strongest are told to half of one; to a whol
 HOSTILE = ["</script><b>x", "<!--", "שלום", "\n", "", "\u202e", "&amp;\"'", "x" * 300, "\ud800", "🙂", "\\u003c"]
 
 
-def weights(call: Call, site: str, batch: int = 0) -> Tensor:
+def weights(call: ForwardCall, site: str, batch: int = 0) -> Tensor:
     return torch.stack([call.weights(site, head, batch=batch) for head in call.map(site).heads])
 
 
@@ -79,21 +79,28 @@ def test_what_is_exact_is_so_to_a_part_of_a_level() -> None:
 
 
 def test_all_sites_of_two_texts(seen: Recording) -> None:
-    read = Read(payload(seen))
-    assert [one["site"] for one in read.told["maps"]] == seen.sites
-    assert [one["kind"] for one in read.told["maps"]] == ["encoder", "encoder", "decoder", "cross", "decoder", "cross"]
+    read = Read(payload(seen.last))
+    assert [one["site"] for one in read.description["maps"]] == seen.sites
+    assert [one["kind"] for one in read.description["maps"]] == [
+        "encoder",
+        "encoder",
+        "decoder",
+        "cross",
+        "decoder",
+        "cross",
+    ]
     for site, (levels, _) in zip(seen.sites, read.maps, strict=True):
         assert torch.equal(levels, (255 * seen.last.tile(site)).round().to(torch.uint8))
-    cross = read.told["maps"][3]
-    texts = [read.told["texts"][cross[side]] for side in ("rows", "columns")]
+    cross = read.description["maps"][3]
+    texts = [read.description["texts"][cross[side]] for side in ("rows", "columns")]
     assert [text["name"] for text in texts] == ["target", "source"]
     assert tuple(text["tokens"] for text in texts) == seen.labels("decoder.0.cross")
 
 
 def test_a_page_has_the_tokens_that_rows_read_and_those_that_they_write(seen: Recording) -> None:
-    told = payload(seen).told
+    told = payload(seen.last).description
     assert told["row"] == "output"
-    assert payload(seen, row="input").told["row"] == "input"
+    assert payload(seen.last, row="input").description["row"] == "input"
     for one in told["maps"]:
         read = told["texts"][one["rows"]]["tokens"]
         assert read == seen.labels(one["site"])[0]
@@ -116,7 +123,7 @@ def test_a_page_holds_what_the_payload_does() -> None:
     made = payload(call)
     found = Elements(page(call)).payload()
     assert (found.levels, found.exact) == (made.levels, made.exact)
-    assert found.told["texts"] == made.told["texts"]
+    assert found.description["texts"] == made.description["texts"]
 
 
 @pytest.mark.parametrize(
@@ -127,7 +134,7 @@ def test_twelve_by_twelve_heads_at_128_tokens_are_under_a_megabyte(spread: float
     call = noise(12, 12, 128, spread=spread, causal=causal)
     made = page(call, title="noise")
     assert len(made.encode()) < 1_000_000
-    told = json.loads(Elements(made).parts["told"])
+    told = json.loads(Elements(made).parts["description"])
     assert all(one["cell"] == [1, 1] and one["keys"] >= 1 for one in told["maps"])
     assert causal is False or all(one["keys"] == 5 for one in told["maps"])
 
@@ -137,12 +144,14 @@ def test_weights_that_are_no_weights_are_counted_and_claim_nothing() -> None:
     one = call.maps["layers.0.attn"]
     lse = one.lse.clone()
     lse[0, 0, 2], lse[0, 1, 3] = math.nan, -5.0
-    read = Read(payload(Call({"layers.0.attn": replace(one, lse=lse)}, call.text)))
-    told = read.told["maps"][0]
+    read = Read(payload(ForwardCall({"layers.0.attn": replace(one, lse=lse)}, call.text)))
+    told = read.description["maps"][0]
     assert told["broken"] > 6
     assert told["keys"] == 0
     assert read.maps[0][0][0, 2].eq(0).all()
-    json.loads(payload(Call({"layers.0.attn": replace(one, lse=lse, query=one.query * math.nan)}, call.text)).json)
+    json.loads(
+        payload(ForwardCall({"layers.0.attn": replace(one, lse=lse, query=one.query * math.nan)}, call.text)).json
+    )
 
 
 # Long texts
@@ -152,29 +161,29 @@ def test_long_texts_are_pooled_and_say_so(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(plan, "TOGETHER", 2 * 2 * 50 * 50)
     call = noise(2, 2, 101, causal=True)
     read = Read(payload(call))
-    for site, told, (levels, exact) in zip(call.sites, read.told["maps"], read.maps, strict=True):
+    for site, told, (levels, exact) in zip(call.sites, read.description["maps"], read.maps, strict=True):
         assert (told["cell"], told["keys"]) == ((3, 3), 0)
         assert torch.equal(levels, (255 * call.tile(site, cell=3, pool="max")).round().to(torch.uint8))
         assert ["pooling", "max of 3 x 3"] in [list(line) for line in told["badge"]["lines"]]
         assert not any(row for head in exact for row in head)
-    assert "pooling: max of 3 x 3" in read.told["badge"]["text"]
+    assert "pooling: max of 3 x 3" in read.description["badge"]["text"]
 
 
 def test_what_is_asked_for_is_shown_finer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plan, "TOGETHER", 2 * 2 * 50 * 50)
     call = noise(2, 2, 101)
     read = Read(payload(call, site="layers.1.attn", head=1))
-    finer = read.told["maps"][2]
+    finer = read.description["maps"][2]
     assert (finer["closer"], finer["heads"], finer["cell"], finer["keys"]) == (True, (1,), (1, 1), 5)
     assert torch.equal(read.maps[2][0][0], (255 * call.weights("layers.1.attn", 1)).round().to(torch.uint8))
-    assert read.told["open"] == {"site": "layers.1.attn", "head": 1}
+    assert read.description["open"] == {"site": "layers.1.attn", "head": 1}
     monkeypatch.setattr(plan, "CLOSER", 60 * 60)
-    assert Read(payload(call, site="layers.1.attn", head=1)).told["maps"][2]["cell"] == (2, 2)
+    assert Read(payload(call, site="layers.1.attn", head=1)).description["maps"][2]["cell"] == (2, 2)
 
 
 def test_1500_tokens_make_a_small_page_without_a_map_of_that_size(monkeypatch: pytest.MonkeyPatch) -> None:
     largest = 0
-    tile = Call.tile
+    tile = ForwardCall.tile
 
     def watched(*args: Any, **kwargs: Any) -> Tensor:
         nonlocal largest
@@ -182,7 +191,7 @@ def test_1500_tokens_make_a_small_page_without_a_map_of_that_size(monkeypatch: p
         largest = max(largest, found.numel())
         return found
 
-    monkeypatch.setattr(Call, "tile", watched)
+    monkeypatch.setattr(ForwardCall, "tile", watched)
     monkeypatch.setattr(plan, "TOGETHER", 1 << 18)
     assert len(page(noise(1, 2, 1500, spread=3.0))) < 400_000
     assert largest <= 1 << 18
@@ -198,7 +207,7 @@ def test_no_token_can_break_the_page() -> None:
     found = Elements(made)
     assert found.tags.count("script") == 4
     assert "b" not in found.tags
-    assert found.payload().told["texts"][0]["tokens"] == HOSTILE
+    assert found.payload().description["texts"][0]["tokens"] == HOSTILE
     assert "<script>alert" in found.text
 
 
@@ -209,7 +218,7 @@ def test_a_page_asks_nothing_of_any_network() -> None:
 
 
 def test_the_badge_is_told_in_full_and_a_false_one_warns(seen: Recording) -> None:
-    told = payload(seen).told
+    told = payload(seen.last).description
     assert told["badge"]["state"] == "true"
     assert told["badge"]["text"] == str(seen.badge)
     assert dict(told["badge"]["lines"])["shown"] == "to 0.002; top 5 keys of a row exact"
@@ -220,9 +229,9 @@ def test_the_badge_is_told_in_full_and_a_false_one_warns(seen: Recording) -> Non
         (replace(one.badge, rows=0), "unchecked"),
         (replace(one.badge, dropout=True), "unchecked"),
     ):
-        other = Call({"layers.0.attn": replace(one, badge=badge)}, call.text)
-        assert payload(other).told["badge"]["state"] == state
-        assert payload(other).told["maps"][0]["badge"]["state"] == state
+        other = ForwardCall({"layers.0.attn": replace(one, badge=badge)}, call.text)
+        assert payload(other).description["badge"]["state"] == state
+        assert payload(other).description["maps"][0]["badge"]["state"] == state
 
 
 def test_without_a_script_there_are_still_words() -> None:
@@ -234,14 +243,14 @@ def test_without_a_script_there_are_still_words() -> None:
 
 def test_titles() -> None:
     call = noise(1, 1, 3)
-    assert payload(call).told["title"] == "word0 word1 word2"
-    assert payload(named(call, ["a", "b", "c"])).told["title"] == "a b c"
-    assert payload(named(call, ["[CLS]", "read", "##ing"])).told["title"] == "reading"
-    assert payload(noise(1, 1, 40)).told["title"].endswith("…")
-    bare = payload(Call(call.maps)).told
+    assert payload(call).description["title"] == "word0 word1 word2"
+    assert payload(named(call, ["a", "b", "c"])).description["title"] == "a b c"
+    assert payload(named(call, ["[CLS]", "read", "##ing"])).description["title"] == "reading"
+    assert payload(noise(1, 1, 40)).description["title"].endswith("…")
+    bare = payload(ForwardCall(call.maps)).description
     assert bare["title"] == "What each head looked at"
     assert bare["texts"] == [{"name": "text", "count": 3}]
-    assert payload(call, title="mine").told["title"] == "mine"
+    assert payload(call, title="mine").description["title"] == "mine"
 
 
 def test_names_of_sites_without_what_they_share() -> None:
@@ -251,17 +260,17 @@ def test_names_of_sites_without_what_they_share() -> None:
 
 
 def test_measures_are_means_over_rows(seen: Recording) -> None:
-    told = payload(seen).told["maps"][0]["measures"]
+    told = payload(seen.last).description["maps"][0]["measures"]
     lines = [line for line in Recording(calls=[one_text(seen.last)]).heads().lines if line.site == "encoder.0.self"]
     assert [pair[0] for pair in told] == pytest.approx([line.entropy for line in lines], abs=1e-4)
     assert [pair[1] for pair in told] == pytest.approx([line.top_weight for line in lines], abs=1e-4)
 
 
-def one_text(call: Call) -> Call:
+def one_text(call: ForwardCall) -> ForwardCall:
     """The first of the batch alone."""
     maps = {site: one.pick(0) for site, one in call.maps.items()}
     texts = [None if text is None else replace(text, ids=text.ids[:1]) for text in (call.text, call.source)]
-    return Call(maps, *texts)
+    return ForwardCall(maps, *texts)
 
 
 # Ways to it
@@ -278,22 +287,22 @@ def test_to_html_returns_and_writes(seen: Recording, tmp_path: Path) -> None:
 
 def test_what_is_not_there_is_said_so(seen: Recording) -> None:
     with pytest.raises(UnknownNameError, match=r"decoder\.1\.cross"):
-        page(seen, site="decoder.1.cros")
+        page(seen.last, site="decoder.1.cros")
     with pytest.raises(InputError, match="head 9"):
-        page(seen, site="decoder.1.cross", head=9)
+        page(seen.last, site="decoder.1.cross", head=9)
     with pytest.raises(InputError, match="site"):
-        page(seen, head=1)
+        page(seen.last, head=1)
     with pytest.raises(InputError, match="batch=5"):
-        page(seen, batch=5)
+        page(seen.last, batch=5)
 
 
 def test_without_anywidget_a_notebook_gets_the_page(seen: Recording, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(notebook, "find_spec", lambda name: None)
     still = seen.show(title="mine")
-    assert still._repr_html_() == fragment(seen, title="mine")
+    assert still._repr_html_() == fragment(seen.last, title="mine")
     assert repr(still).startswith("attention of 24 heads at 6 sites: mine (regard, float32")
     assert "\n" not in repr(still)
-    assert show(seen.last)._repr_html_() == fragment(seen)
+    assert show(seen.last)._repr_html_() == fragment(seen.last)
 
 
 def test_a_recording_says_what_it_holds(seen: Recording) -> None:

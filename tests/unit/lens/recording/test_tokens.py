@@ -10,10 +10,10 @@ import transformers
 from tokenizers import Tokenizer as Engine
 from tokenizers import decoders, models, pre_tokenizers, trainers
 
+from regard.drawing.heat_labels import cut, label
 from regard.lens.alignment.word_spans import joined
-from regard.lens.draw.heat_labels import cut, label
 from regard.lens.draw.page.legend import headline
-from regard.lens.recording.forward import Call
+from regard.lens.recording.forward import ForwardCall
 from regard.lens.recording.tokens import BROKEN, NEXT, Text, alphabet, as_read, string_of, strings
 from regard.lens.recording_api import Recording
 from regard.text.bpe import train_tokenizer
@@ -157,9 +157,9 @@ def test_a_character_begun_in_the_last_token_that_was_read(ours: Tokenizer) -> N
 def test_files_keep_what_follows(tmp_path: Path) -> None:
     call = noise(1, 1, 3, causal=True)
     text = Text([[1, 5, 6]], strings=[["<s>", "a", "b"]], after=["</s>"])
-    Recording(calls=[Call(call.maps, text)]).save(tmp_path / "one.regard")
+    Recording(calls=[ForwardCall(call.maps, text)]).save(tmp_path / "one.regard")
     read = Recording.load(tmp_path / "one.regard")
     assert read.labels("layers.0.attn") == (["<s>", "a", "b"], ["<s>", "a", "b"])
     assert read.labels("layers.0.attn", row="output") == (["a", "b", "</s>"], ["<s>", "a", "b"])
-    bare = Call(call.maps)  # nobody told the tokens: positions
+    bare = ForwardCall(call.maps)  # nobody told the tokens: positions
     assert bare.labels("layers.0.attn", row="output") == ([1, 2, 3], [0, 1, 2])

@@ -1,7 +1,7 @@
 """Attention as one interactive page, offline in any browser, or in a notebook."""
 
-from regard.lens.draw.page.document import fragment, page, write_page
+from regard.lens.draw.page.document import fragment, page
 from regard.lens.draw.page.notebook import show
-from regard.lens.draw.page.payload import Opened
+from regard.lens.draw.page.payload import PageOptions
 
-__all__ = ["Opened", "fragment", "page", "show", "write_page"]
+__all__ = ["PageOptions", "fragment", "page", "show"]

@@ -9,12 +9,12 @@ import numpy as np
 from torch import Tensor
 
 from regard.errors import InputError
-from regard.lens.recording.forward import Call
+from regard.lens.recording.forward import ForwardCall
 
 LARGEST = 1 << 20  # weights of one answer
 
 
-def answers(call: Call, batch: int = 0) -> Callable[[Mapping[str, Any]], bytes]:
+def answers(call: ForwardCall, batch: int = 0) -> Callable[[Mapping[str, Any]], bytes]:
     """From a question to weights as little-endian float32, row after row."""
 
     def answer(question: Mapping[str, Any]) -> bytes:
@@ -23,7 +23,7 @@ def answers(call: Call, batch: int = 0) -> Callable[[Mapping[str, Any]], bytes]:
     return answer
 
 
-def weights(call: Call, batch: int, question: Mapping[str, Any]) -> Tensor:
+def weights(call: ForwardCall, batch: int, question: Mapping[str, Any]) -> Tensor:
     """`{"site", "head", "row"}` asks for a row, `{"site", "head", "rows", "columns"}` for a tile of (start, stop)."""
     site, head = str(question.get("site")), int(question.get("head", -1))
     if "row" in question:

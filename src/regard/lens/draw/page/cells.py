@@ -14,7 +14,7 @@ from torch import Tensor
 
 from regard.attention.scores import blocks
 from regard.lens.draw.page.plan import POOL, Plate
-from regard.lens.recording.forward import Call
+from regard.lens.recording.forward import ForwardCall
 
 LEVELS = 255
 ROUNDING = 0.5 / LEVELS  # the largest error of a byte
@@ -33,7 +33,7 @@ class Cells:
     broken: int  # weights that are no number between 0 and 1: not shown as they are
 
 
-def cells(call: Call, plate: Plate, batch: int) -> Cells:
+def cells(call: ForwardCall, plate: Plate, batch: int) -> Cells:
     """All weights of a plate, some rows at a time."""
     high = plate.cell[0] * max(1, BLOCK // max(1, len(plate.heads) * plate.columns * plate.cell[0]))
     parts = [cells_of(call, plate, batch, part) for part in blocks(slice(0, plate.rows), high)]
@@ -45,7 +45,7 @@ def cells(call: Call, plate: Plate, batch: int) -> Cells:
     )
 
 
-def cells_of(call: Call, plate: Plate, batch: int, rows: slice) -> Cells:
+def cells_of(call: ForwardCall, plate: Plate, batch: int, rows: slice) -> Cells:
     weights_HRC = weights_of(call, plate, batch, rows)
     broken = int(((weights_HRC > 1.0 + ROUNDING) | weights_HRC.isnan()).sum())
     weights_HRC = weights_HRC.nan_to_num(0.0)
@@ -55,29 +55,29 @@ def cells_of(call: Call, plate: Plate, batch: int, rows: slice) -> Cells:
     beyond = LEVELS * top.values.double() - levels_HRC.gather(-1, top.indices).double()
     parts = ((beyond + 0.5) * PARTS).round().clamp(0, PARTS - 1).int()
     by_row = levels_HRC.transpose(0, 1).contiguous()
-    kept = [by_row] if plate.pooled else [
+    stored = [by_row] if plate.pooled else [
         row[:, : reach_of(call, plate, place)] for place, row in enumerate(by_row, start=rows.start)
     ]  # fmt: skip
     return Cells(
-        b"".join(part.numpy().tobytes() for part in kept),
+        b"".join(part.numpy().tobytes() for part in stored),
         ranks.gather(-1, top.indices).transpose(0, 1), parts.transpose(0, 1), broken,
     )  # fmt: skip
 
 
-def weights_of(call: Call, plate: Plate, batch: int, rows: slice) -> Tensor:
+def weights_of(call: ForwardCall, plate: Plate, batch: int, rows: slice) -> Tensor:
     """(heads, cells down, cells across), on the CPU."""
     extent, one = (rows.start, rows.stop), len(plate.heads) == 1
-    found = call.tile(plate.site, plate.heads[0] if one else None, extent, cell=plate.cell, pool=POOL, batch=batch)
-    return (found[None] if one else found).cpu()
+    tile = call.tile(plate.site, plate.heads[0] if one else None, extent, cell=plate.cell, pool=POOL, batch=batch)
+    return (tile[None] if one else tile).cpu()
 
 
-def reach_of(call: Call, plate: Plate, row: int) -> int:
+def reach_of(call: ForwardCall, plate: Plate, row: int) -> int:
     """How many columns of a row can hold anything."""
     ahead = bound(call, plate.site)
     return plate.columns if ahead is None else min(max(0, row + ahead), plate.columns)
 
 
-def bound(call: Call, site: str) -> int | None:
+def bound(call: ForwardCall, site: str) -> int | None:
     """Query i may look at the keys before `i + bound`; None if there is no such limit."""
     terms = call.map(site).terms
     right = terms.bound[1]

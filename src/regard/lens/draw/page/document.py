@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from html import escape
-from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import Unpack
 
-from regard.errors import FileError
-from regard.lens.draw.page.letters import as_letters
-from regard.lens.draw.page.payload import Opened, Payload, payload
-from regard.lens.recording.forward import Call
+from regard.lens.draw.page.payload import PageOptions, Payload, payload
+from regard.lens.recording.forward import ForwardCall
 from regard.widget import script
-
-if TYPE_CHECKING:
-    from regard.lens.recording_api import Recording
 
 GROUND = (
     "html { background: #fbf9f5; }\nbody { margin: 0; }\n"
@@ -22,45 +17,46 @@ GROUND = (
 WAITING = "The maps are drawn by a script, and none ran here. Open this page in a browser, or trust the notebook."
 
 
-def page(seen: Recording | Call, **opened: Unpack[Opened]) -> str:
-    """A whole HTML document: every head of the call, or of a recording's last.
+def page(call: ForwardCall, **options: Unpack[PageOptions]) -> str:
+    """A whole HTML document: every head of the call.
 
     `site`, and with it `head`, is what it opens with; of a long text that is shown finer than the rest. `batch` is the
     place of the text in its batch, `title` by default the text itself.
     """
-    made = payload(seen, **opened)
+    content = payload(call, **options)
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{plain(made.told['title'])}: attention</title>\n<style>\n{GROUND}\n</style>\n</head>\n<body>\n"
-        f'<div class="regard-look" data-address="keep">\n<noscript>{in_words(made)}</noscript>\n{data(made)}\n</div>\n'
+        f"<title>{plain(content.description['title'])}: attention</title>\n"
+        f"<style>\n{GROUND}\n</style>\n</head>\n<body>\n"
+        f'<div class="regard-look" data-address="keep">\n<noscript>{in_words(content)}</noscript>\n'
+        f"{data(content)}\n</div>\n"
         f"{program()}\n</body>\n</html>\n"
     )
 
 
-def fragment(seen: Recording | Call, **opened: Unpack[Opened]) -> str:
+def fragment(call: ForwardCall, **options: Unpack[PageOptions]) -> str:
     """The same to stand inside another page, such as a notebook: any number of them, each in its own tree."""
-    return fragment_of(payload(seen, **opened))
+    return fragment_of(payload(call, **options))
 
 
-def fragment_of(made: Payload) -> str:
-    return f'<div class="regard-look" data-shadow="own">\n{in_words(made)}\n{data(made)}\n</div>\n{program()}'
+def fragment_of(content: Payload) -> str:
+    return f'<div class="regard-look" data-shadow="own">\n{in_words(content)}\n{data(content)}\n</div>\n{program()}'
 
 
-def in_words(made: Payload) -> str:
+def in_words(content: Payload) -> str:
     """What is left without a script: still true."""
-    told = made.told
-    return f"<h1>{plain(told['title'])}</h1><p>{plain(told['badge']['text'])}</p><p>{WAITING}</p>"
+    description = content.description
+    return f"<h1>{plain(description['title'])}</h1><p>{plain(description['badge']['text'])}</p><p>{WAITING}</p>"
 
 
-def data(made: Payload) -> str:
+def data(content: Payload) -> str:
     """In elements that no browser runs or shows."""
-    parts = (("levels", made.levels), ("exact", made.exact))
+    parts = (("levels", content.levels), ("exact", content.exact))
     coded = "\n".join(
-        f'<script type="text/plain" data-part="{name}" data-bytes="{len(part)}">{as_letters(part)}</script>'
-        for name, part in parts
+        f'<script type="text/plain" data-part="{name}">{b64encode(part).decode()}</script>' for name, part in parts
     )
-    return f'<script type="application/json" data-part="told">{made.json}</script>\n{coded}'
+    return f'<script type="application/json" data-part="description">{content.json}</script>\n{coded}'
 
 
 def program() -> str:
@@ -70,11 +66,3 @@ def program() -> str:
 def plain(text: str) -> str:
     """For HTML, in characters of any encoding."""
     return escape(text).encode("ascii", "xmlcharrefreplace").decode()
-
-
-def write_page(made: str, path: str | Path) -> None:
-    try:
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
-        Path(path).write_text(made, encoding="utf-8")
-    except OSError as error:
-        raise FileError(f"cannot write {path}", found=str(error), do="choose another place, or make room") from error

@@ -12,7 +12,7 @@ from regard.lens.draw.heat import sides_in_words
 from regard.lens.draw.page.cells import bound
 from regard.lens.draw.page.plan import Plate
 from regard.lens.recording.fidelity import Badge, counted, together
-from regard.lens.recording.forward import Call
+from regard.lens.recording.forward import ForwardCall
 from regard.lens.recording.tokens import Row, Token, as_read, read_bytes
 
 COUNTED = 1 << 27  # weights whose statistics are worth waiting for
@@ -21,9 +21,9 @@ SPECIAL = re.compile(r"<[^<>\s]+>|\[[A-Z]+\]")  # <s>, <|endoftext|>, [CLS]: no 
 NAMES = {"source": "source", "text": "target"}
 
 
-def describe(call: Call, plates: Sequence[Plate], batch: int, keys: Sequence[int]) -> dict[str, Any]:
+def describe(call: ForwardCall, plates: Sequence[Plate], batch: int, keys: Sequence[int]) -> dict[str, Any]:
     """All that is not a weight, as JSON can hold it; `keys` of each plate's rows are exact."""
-    texts = Texts()
+    texts = TextIndex()
     short = short_names(call, plates)
     counted = sum(len(plate.heads) * plate.rows * plate.columns for plate in plates) <= COUNTED
     maps = [
@@ -39,33 +39,33 @@ def describe(call: Call, plates: Sequence[Plate], batch: int, keys: Sequence[int
         for plate, exact in zip(plates, keys, strict=True)
     ]  # fmt: skip
     whole = together(call.map(plate.site).badge.pooled(plate.pooling) for plate in plates if not plate.closer)
-    return {"texts": texts.told, "maps": maps, "badge": badge_lines(whole, max(keys, default=0))}
+    return {"texts": texts.texts, "maps": maps, "badge": badge_lines(whole, max(keys, default=0))}
 
 
 @dataclass
-class Texts:
+class TextIndex:
     """The labels of all maps, each text once."""
 
-    told: list[dict[str, Any]] = field(default_factory=list)
-    places: dict[tuple[str, tuple[Token, ...]], int] = field(default_factory=dict)
+    texts: list[dict[str, Any]] = field(default_factory=list)
+    numbers: dict[tuple[str, tuple[Token, ...]], int] = field(default_factory=dict)
 
-    def add(self, call: Call, site: str, batch: int, side: int, row: Row = "input") -> int:
+    def add(self, call: ForwardCall, site: str, batch: int, side: int, row: Row = "input") -> int:
         """The place of the text beside the rows (side 0) or above the columns (1)."""
         name = "text" if call.source is None else NAMES[call.sides(site)[side]]
         tokens = call.labels(site, batch, row)[side]
-        place = self.places.setdefault((name, tuple(tokens)), len(self.told))
-        if place == len(self.told):
+        place = self.numbers.setdefault((name, tuple(tokens)), len(self.texts))
+        if place == len(self.texts):
             bare = tokens == list(range(len(tokens)))  # positions need no list
-            self.told.append({"name": name, "count": len(tokens)} if bare else {"name": name, "tokens": tokens})
+            self.texts.append({"name": name, "count": len(tokens)} if bare else {"name": name, "tokens": tokens})
         return place
 
 
-def rows_of(call: Call, site: str) -> tuple[Row, ...]:
+def rows_of(call: ForwardCall, site: str) -> tuple[Row, ...]:
     """The two ways to name its rows, or the only one."""
     return ("input", "output") if call.writes(site) else ("input",)
 
 
-def kind(call: Call, site: str) -> str:
+def kind(call: ForwardCall, site: str) -> str:
     """Maps of a kind stand together."""
     if call.source is None:
         return "cross" if call.crosses(site) else "self"
@@ -73,18 +73,19 @@ def kind(call: Call, site: str) -> str:
     return "cross" if rows != columns else "encoder" if rows == "source" else "decoder"
 
 
-def own(call: Call, site: str) -> int | None:
+def own(call: ForwardCall, site: str) -> int | None:
     """Where query 0 stands among the keys; None where the keys are another text."""
     return None if call.crosses(site) else call.map(site).terms.offset
 
 
-def measures(call: Call, plate: Plate, batch: int) -> list[list[float] | None]:
+def measures(call: ForwardCall, plate: Plate, batch: int) -> list[list[float] | None]:
     """For each head, over its rows: the mean entropy in nats, and the mean of the largest weight; None without any."""
     rows = call.counted(plate.site, batch)
     one = call.map(plate.site)
-    found = call.statistics(plate.site) if len(one.query) == 1 else one.pick(batch).statistics()
+    statistics = call.statistics(plate.site) if len(one.query) == 1 else one.pick(batch).statistics()
     shown = [one.heads.index(head) for head in plate.heads]
-    means = [part[0][:, rows.to(part.device)].double().mean(-1)[shown] for part in (found.entropy, found.top_weight)]
+    both = (statistics.entropy, statistics.top_weight)
+    means = [part[0][:, rows.to(part.device)].double().mean(-1)[shown] for part in both]
     pairs = zip(*(mean.tolist() for mean in means), strict=True)
     return [[round(number, 4) for number in pair] if all(map(math.isfinite, pair)) else None for pair in pairs]
 
@@ -110,7 +111,7 @@ def badge_lines(badge: Badge, keys: int) -> dict[str, Any]:
     return {"state": state, "verdict": verdict, "lines": lines, "text": str(badge)}
 
 
-def headline(call: Call, batch: int) -> str:
+def headline(call: ForwardCall, batch: int) -> str:
     """The text itself, cut short; numbers of tokens are no title."""
     text = call.text if call.source is None else call.source
     tokens = [] if text is None or batch >= len(text.ids) else text.tokens(batch)
@@ -123,7 +124,7 @@ def headline(call: Call, batch: int) -> str:
     return whole if len(whole) <= TITLE else whole[: TITLE - 1].rstrip() + "…"
 
 
-def short_names(call: Call, plates: Sequence[Plate]) -> dict[str, str]:
+def short_names(call: ForwardCall, plates: Sequence[Plate]) -> dict[str, str]:
     """Among sites of a kind."""
     kinds: dict[str, list[str]] = {}
     for plate in plates:

@@ -3,30 +3,27 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
 from regard.lens.draw.page.answers import answers
 from regard.lens.draw.page.document import fragment_of
-from regard.lens.draw.page.payload import Opened, Payload, payload
-from regard.lens.recording.forward import Call
+from regard.lens.draw.page.payload import PageOptions, Payload, payload
+from regard.lens.recording.forward import ForwardCall
 from regard.widget import Still, widget
 
-if TYPE_CHECKING:
-    from regard.lens.recording_api import Recording
 
-
-def show(seen: Recording | Call, **opened: Unpack[Opened]) -> Any:
+def show(call: ForwardCall, **options: Unpack[PageOptions]) -> Any:
     """For the last line of a cell, or `display(...)`; the widget asks for exact numbers, the still page holds some."""
-    call = seen if isinstance(seen, Call) else seen.last
-    made = payload(call, **opened)
-    still = Still(fragment_of(made), line(made))
+    content = payload(call, **options)
+    still = Still(fragment_of(content), line(content))
     if find_spec("anywidget") is None:
         return still
-    return widget(made.json, made.levels, made.exact, answers(call, opened.get("batch", 0)), still)
+    return widget(content.json, content.levels, content.exact, answers(call, options.get("batch", 0)), still)
 
 
-def line(made: Payload) -> str:
+def line(content: Payload) -> str:
     """One line for a terminal."""
-    maps = [one for one in made.told["maps"] if not one["closer"]]
+    description = content.description
+    maps = [one for one in description["maps"] if not one["closer"]]
     heads = sum(len(one["heads"]) for one in maps)
-    return f"attention of {heads} heads at {len(maps)} sites: {made.told['title']} ({made.told['badge']['text']})"
+    return f"attention of {heads} heads at {len(maps)} sites: {description['title']} ({description['badge']['text']})"

@@ -6,25 +6,26 @@ import json
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
 from regard.lens.draw.page.cells import KEYS, Cells, cells
 from regard.lens.draw.page.legend import describe, headline
 from regard.lens.draw.page.plan import plan
-from regard.lens.recording.forward import Call
+from regard.lens.recording.forward import ForwardCall
 from regard.lens.recording.tokens import Row
 
-if TYPE_CHECKING:
-    from regard.lens.recording_api import Recording
-
-ROOM = 735_000  # deflated bytes: as letters, with the code beside them, just under a megabyte
+ROOM = 689_000  # deflated bytes: in base64, with the code beside them, just under a megabyte
 FEWER = (KEYS, 3, 1)  # exact keys a row: as many as there is room for, at least one
 VERSION = 1
+# Level, memory and strategy of zlib. Noise is smallest without a search for repetitions, and where rows differ in short
+# blocks (of little memory), each with a code of its own.
+FOR_LEVELS = ((6, 9, zlib.Z_DEFAULT_STRATEGY), (6, 9, zlib.Z_HUFFMAN_ONLY), (6, 7, zlib.Z_HUFFMAN_ONLY))
+FOR_EXACT = ((9, 7, zlib.Z_FILTERED),)
 
 
-class Opened(TypedDict, total=False):
+class PageOptions(TypedDict, total=False):
     """What a page opens with: a site, and with it a head; the text of the batch; its title, by default the text;
     which tokens stand beside the rows of a decoder.
     """
@@ -40,58 +41,57 @@ class Opened(TypedDict, total=False):
 class Payload:
     """The same for a page, a notebook and a widget."""
 
-    told: dict[str, Any]
+    description: dict[str, Any]
     levels: bytes  # deflated: every weight as a byte
     exact: bytes  # deflated: the strongest keys of each row
 
     @property
     def json(self) -> str:
         """Plain ASCII that may stand inside a script element: no token can end it."""
-        return json.dumps(self.told, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+        return json.dumps(self.description, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
 
 
-def payload(seen: Recording | Call, **how: Unpack[Opened]) -> Payload:
-    """Of a call; of a recording's last."""
-    title, site, head, batch = how.get("title"), how.get("site"), how.get("head"), how.get("batch", 0)
-    call = seen if isinstance(seen, Call) else seen.last
+def payload(call: ForwardCall, **options: Unpack[PageOptions]) -> Payload:
+    """Of every head of a call."""
+    title, site, head, batch = options.get("title"), options.get("site"), options.get("head"), options.get("batch", 0)
     plates = plan(call, batch, site, head)
-    found = [cells(call, plate, batch) for plate in plates]
-    levels = deflated(b"".join(part.levels for part in found))
-    keys, exact = fitting(found, ROOM - len(levels))
-    each = [0 if plate.pooled or part.broken else keys for plate, part in zip(plates, found, strict=True)]
-    told = describe(call, plates, batch, each)
-    for one, part in zip(told["maps"], found, strict=True):
+    numbers = [cells(call, plate, batch) for plate in plates]
+    levels = deflated(b"".join(part.levels for part in numbers), FOR_LEVELS)
+    keys, exact = fitting(numbers, ROOM - len(levels))
+    each = [0 if plate.pooled or part.broken else keys for plate, part in zip(plates, numbers, strict=True)]
+    description = describe(call, plates, batch, each)
+    for one, part in zip(description["maps"], numbers, strict=True):
         one["broken"] = part.broken
-    opened = {"site": site, "head": call.pick(site, head, batch).heads[0]} if site is not None else None
+    start = {"site": site, "head": call.pick(site, head, batch).heads[0]} if site is not None else None
     first = {
         "version": VERSION,
         "title": title or headline(call, batch),
-        "open": opened,
-        "row": how.get("row", "output"),
+        "open": start,
+        "row": options.get("row", "output"),
     }
-    return Payload({**first, **told}, levels, exact)
+    return Payload({**first, **description}, levels, exact)
 
 
-def deflated(data: bytes) -> bytes:
-    """As `DecompressionStream("deflate")` reads it: noise is smallest without a search for repetitions."""
-    packers = (zlib.compressobj(6, zlib.DEFLATED, 15, 9, how) for how in (zlib.Z_DEFAULT_STRATEGY, zlib.Z_HUFFMAN_ONLY))
+def deflated(data: bytes, ways: Sequence[tuple[int, int, int]]) -> bytes:
+    """As `DecompressionStream("deflate")` reads it, in the smallest of some ways."""
+    packers = (zlib.compressobj(level, zlib.DEFLATED, 15, memory, strategy) for level, memory, strategy in ways)
     return min((packer.compress(data) + packer.flush() for packer in packers), key=len)
 
 
-def fitting(found: Sequence[Cells], room: int) -> tuple[int, bytes]:
+def fitting(plates: Sequence[Cells], room: int) -> tuple[int, bytes]:
     """How many keys of a row are exact, and their bytes."""
     for keys in FEWER:
-        packed = deflated(planes([part for part in found if not part.broken], keys))
+        packed = deflated(planes([part for part in plates if not part.broken], keys), FOR_EXACT)
         if len(packed) <= room:
             break
     return keys, packed
 
 
-def planes(found: Sequence[Cells], keys: int) -> bytes:
+def planes(plates: Sequence[Cells], keys: int) -> bytes:
     """All places and all parts, each as its low and its high bytes: alike stands beside alike."""
     numbers = [
         np.concatenate([part[..., :keys].numpy().astype("<u2").ravel() for part in parts] or [np.zeros(0, "<u2")])
-        for parts in ([part.places_RHK for part in found], [part.parts_RHK for part in found])
+        for parts in ([part.places_RHK for part in plates], [part.parts_RHK for part in plates])
     ]
     halves = [half.astype("u1") for part in numbers for half in (part & 255, part >> 8)]
     return b"".join(half.tobytes() for half in halves)

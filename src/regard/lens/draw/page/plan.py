@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from regard.attention.tiles import Pool
 from regard.errors import InputError
-from regard.lens.recording.forward import Call
+from regard.lens.recording.forward import ForwardCall
 
 TOGETHER = 1 << 22  # cells of all maps of a page: 12 x 12 heads are shown weight by weight up to 170 tokens
 CLOSER = 1 << 22  # cells of the head, or the site, that was asked for: weight by weight up to 2,048 tokens
@@ -35,7 +35,7 @@ class Plate:
         return f"{POOL} of {self.cell[0]} x {self.cell[1]}" if self.pooled else "none"
 
 
-def plan(call: Call, batch: int, site: str | None, head: int | None) -> list[Plate]:
+def plan(call: ForwardCall, batch: int, site: str | None, head: int | None) -> list[Plate]:
     """All heads within `TOGETHER` cells; if that needs pooling, the site or head asked for once more, within `CLOSER`.
 
     A head that is not in the recording is an error of `Call.pick`, as everywhere.

@@ -5,14 +5,14 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 
-from regard.lens.recording.tokens import BROKEN, Token
 from regard.text.characters import characters
 
+REPLACEMENT = "\ufffd"  # stands for what cannot be shown
 BLANKS = {" ": "␣", "\n": "⏎", "\t": "⇥", "\r": "␍"}
 TURNING = set("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")  # would turn what follows
 
 
-def label(token: Token) -> str:
+def label(token: str | int) -> str:
     """A token without the spaces around it; one of nothing but space shows which."""
     text = unicodedata.normalize("NFC", str(token))  # an accent stays with its letter when names are cut
     shown = text.strip() or "".join(BLANKS.get(mark, "␣") for mark in text) or "∅"
@@ -28,7 +28,7 @@ def harmless(mark: str) -> str:
     if mark in BLANKS:
         return BLANKS[mark] if mark != " " else " "
     odd = unicodedata.category(mark) in ("Cc", "Cs", "Zl", "Zp") or mark in "\ufffe\uffff"
-    return BROKEN if odd else mark
+    return REPLACEMENT if odd else mark
 
 
 def cut(text: str, most: int) -> str:

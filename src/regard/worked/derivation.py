@@ -30,7 +30,7 @@ Values = Mapping[str, Tensor]
 
 
 @dataclass(frozen=True)
-class Chain:
+class Derivation:
     """How one example gets from step to step."""
 
     given: Values
@@ -40,7 +40,7 @@ class Chain:
     visible: Tensor | None  # None: every query may look at every key
 
     @classmethod
-    def of(cls, example: Example) -> Chain:
+    def of(cls, example: Example) -> Derivation:
         """The chain of an example's own numbers, their sizes checked against each other."""
         given = dict(example.matrices)
         check_sizes(given, len(example.queries), len(example.tokens))
@@ -111,7 +111,7 @@ def root_of(example: Example) -> float | None:
     for name, dim in (("q", -1), ("k", -1), ("w_q", -1), ("w_k", -1)):
         if name in example.matrices:
             return float(example.matrices[name].shape[dim])
-    widths = [max(j for _, j in told.cells) + 1 for told in example.stated if told.step in ("q", "k")]
+    widths = [max(j for _, j in statement.cells) + 1 for statement in example.stated if statement.step in ("q", "k")]
     return float(max(widths)) if widths else None
 
 

@@ -5,40 +5,30 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 from importlib.resources import files
-from pathlib import Path
 
 from regard.drawing.colours import colour, hexadecimal
-from regard.errors import FileError
-from regard.lens.draw.heat import shares
-from regard.lens.draw.heat_picture import GAPPED, SIZES, SLANT, Panel, Picture, Words
+from regard.drawing.heat_layout import GAPPED, SIZES, SLANT, Panel, Picture, PictureText
+from regard.drawing.heat_map import shares
 
 LEVELS = 64  # of colour: a weight is shown to within 1 part in 126 of the largest
 
 
-def svg(made: Picture) -> str:
+def svg(picture: Picture) -> str:
     """The document."""
-    panels = "\n".join(panel_svg(panel, made.most) for panel in made.panels)
-    words = "\n".join(map(words_svg, made.words))
-    size = f'width="{made.width}" height="{made.height}"'
+    panels = "\n".join(panel_svg(panel, picture.most) for panel in picture.panels)
+    texts = "\n".join(map(text_svg, picture.texts))
+    size = f'width="{picture.width}" height="{picture.height}"'
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="heat" {size} '
-        f'viewBox="0 0 {made.width} {made.height}" role="img">\n'
-        f"<title>{escape(made.title)}</title>\n<desc>{escape(made.badge)}</desc>\n"
-        f'<style>\n{style()}</style>\n<rect class="ground" {size}/>\n{panels}\n{scale(made)}\n{words}\n</svg>\n'
+        f'viewBox="0 0 {picture.width} {picture.height}" role="img">\n'
+        f"<title>{escape(picture.title)}</title>\n<desc>{escape(picture.badge)}</desc>\n"
+        f'<style>\n{style()}</style>\n<rect class="ground" {size}/>\n{panels}\n{scale(picture)}\n{texts}\n</svg>\n'
     )
-
-
-def write_svg(drawn: str, path: str | Path) -> None:
-    try:
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
-        Path(path).write_text(drawn, encoding="utf-8")
-    except OSError as error:
-        raise FileError(f"cannot write {path}", found=str(error), do="choose another place, or make room") from error
 
 
 def style() -> str:
     """Colours by class, each for light and for dark."""
-    own = files("regard.lens.draw").joinpath("heat_svg.css").read_text(encoding="utf-8")
+    own = files("regard.drawing").joinpath("heat_svg.css").read_text(encoding="utf-8")
     light, dark = (
         "".join(f".heat .l{level} {{ fill: {tint(level, dark=dark)}; }}\n" for level in range(LEVELS))
         for dark in (False, True)
@@ -80,8 +70,8 @@ def cell(panel: Panel, row: int, column: int, run: int) -> str:
     return f"M{column * step} {row * step}h{run * step - gap}v{step - gap}h-{run * step - gap}z"
 
 
-def scale(made: Picture) -> str:
-    x, y, width, height = made.scale
+def scale(picture: Picture) -> str:
+    x, y, width, height = picture.scale
     part = width / LEVELS
     parts = "".join(
         f'<rect class="l{level}" x="{x + level * part:g}" y="{y}" width="{part + 0.4:g}" height="{height}"/>'
@@ -90,11 +80,11 @@ def scale(made: Picture) -> str:
     return f'<g>{parts}<rect class="frame" x="{x - 0.5}" y="{y - 0.5}" width="{width + 1}" height="{height + 1}"/></g>'
 
 
-def words_svg(words: Words) -> str:
-    place = f'x="{words.x:g}" y="{words.y:g}"'
-    if words.slanted:
-        place = f'transform="translate({words.x:g} {words.y:g}) rotate(-{SLANT})"'
-    hover = f"<title>{escape(words.full)}</title>" if words.full and words.full != words.text else ""
-    anchor = "" if words.anchor == "start" else f' text-anchor="{words.anchor}"'
-    size = f'font-size="{SIZES[words.kind]:g}"'
-    return f'<text class="{words.kind}" {place}{anchor} {size}>{escape(words.text)}{hover}</text>'
+def text_svg(text: PictureText) -> str:
+    place = f'x="{text.x:g}" y="{text.y:g}"'
+    if text.slanted:
+        place = f'transform="translate({text.x:g} {text.y:g}) rotate(-{SLANT})"'
+    hover = f"<title>{escape(text.full)}</title>" if text.full and text.full != text.text else ""
+    anchor = "" if text.anchor == "start" else f' text-anchor="{text.anchor}"'
+    size = f'font-size="{SIZES[text.kind]:g}"'
+    return f'<text class="{text.kind}" {place}{anchor} {size}>{escape(text.text)}{hover}</text>'

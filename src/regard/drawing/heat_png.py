@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 from functools import cache, lru_cache
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -13,10 +14,10 @@ from PIL import Image, ImageDraw, ImageFont
 from PIL.PngImagePlugin import PngInfo
 
 from regard.drawing.colour_font import ColourFont, colour_fonts
-from regard.drawing.colours import colour
-from regard.errors import FileError
-from regard.lens.draw.heat import shares
-from regard.lens.draw.heat_picture import GAPPED, SIZES, SLANT, Panel, Picture, Words
+from regard.drawing.colours import RGB, colour
+from regard.drawing.heat_layout import GAPPED, SIZES, SLANT, Panel, Picture, PictureText
+from regard.drawing.heat_map import shares
+from regard.drawing.writing import cannot_write
 from regard.text.characters import JOINER, characters
 
 FINE = 2  # pixels of the file for one of the picture
@@ -36,35 +37,40 @@ Run = tuple[Any, str]  # some letters, and the font that has them
 BOLD = ("DejaVuSans-Bold.ttf", "NotoSans-Bold.ttf", "LiberationSans-Bold.ttf", "Arial Bold.ttf", "arialbd.ttf")
 
 
-def write_png(made: Picture, path: str | Path | BinaryIO) -> None:
+def write_png(picture: Picture, path: str | Path | BinaryIO) -> None:
     """Paint it and put it into a file, or into what is open already."""
-    from regard import __version__
-
     info = PngInfo()
-    for name, text in (("Title", made.title), ("Description", made.badge), ("Software", f"regard {__version__}")):
+    for name, text in (("Title", picture.title), ("Description", picture.badge), ("Software", software())):
         info.add_itxt(name, text)
     try:
         if isinstance(path, (str, Path)):
             Path(path).parent.mkdir(parents=True, exist_ok=True)
-        png(made).save(path, format="PNG", pnginfo=info, optimize=True, dpi=(96 * FINE, 96 * FINE))
+        png(picture).save(path, format="PNG", pnginfo=info, optimize=True, dpi=(96 * FINE, 96 * FINE))
     except BrokenPipeError:
         raise  # who reads standard output has gone: no fault of the file
     except OSError as error:
-        where = path if isinstance(path, (str, Path)) else "to standard output"
-        raise FileError(f"cannot write {where}", found=str(error), do="choose another place, or make room") from error
+        raise cannot_write(path if isinstance(path, (str, Path)) else "to standard output", error) from error
 
 
-def png(made: Picture) -> Image.Image:
+def software() -> str:
+    """What painted it, with its version where it is installed."""
+    try:
+        return f"regard {version('regard')}"
+    except PackageNotFoundError:
+        return "regard"
+
+
+def png(picture: Picture) -> Image.Image:
     """The picture, on light ground."""
-    image = Image.new("RGB", (made.width * FINE, made.height * FINE), GROUND)
-    for panel in made.panels:
-        paint_panel(image, panel, made.most)
-    x, y, width, height = (number * FINE for number in made.scale)
+    image = Image.new("RGB", (picture.width * FINE, picture.height * FINE), GROUND)
+    for panel in picture.panels:
+        paint_panel(image, panel, picture.most)
+    x, y, width, height = (number * FINE for number in picture.scale)
     ramp = np.linspace(0, LEVELS, width).round().astype(int)
     image.paste(Image.fromarray(np.broadcast_to(palette()[ramp], (height, width, 3)).copy()), (x, y))
-    framed(image, x, y, width, height)
-    for words in made.words:
-        write(image, words)
+    draw_frame(image, x, y, width, height)
+    for text in picture.texts:
+        write(image, text)
     return image
 
 
@@ -81,25 +87,25 @@ def paint_panel(image: Image.Image, panel: Panel, most: float) -> None:
         for number in range(FINE):
             cells[side - 1 - number :: side] = cells[:, side - 1 - number :: side] = palette()[0]
     image.paste(Image.fromarray(cells), (panel.x * FINE, panel.y * FINE))
-    framed(image, panel.x * FINE, panel.y * FINE, panel.width * FINE, panel.height * FINE)
+    draw_frame(image, panel.x * FINE, panel.y * FINE, panel.width * FINE, panel.height * FINE)
 
 
-def framed(image: Image.Image, x: int, y: int, width: int, height: int) -> None:
+def draw_frame(image: Image.Image, x: int, y: int, width: int, height: int) -> None:
     box = (x - FINE, y - FINE, x + width + FINE - 1, y + height + FINE - 1)
     ImageDraw.Draw(image).rectangle(box, outline=FRAME, width=FINE)
 
 
-def write(image: Image.Image, words: Words) -> None:
-    runs = legible(words.text, round(SIZES[words.kind] * FINE), words.kind in ("title", "head"))
-    x, y = words.x * FINE, words.y * FINE
-    if words.slanted:
-        slanted(image, (x, y), runs, INKS[words.kind])
+def write(image: Image.Image, text: PictureText) -> None:
+    runs = legible(text.text, round(SIZES[text.kind] * FINE), text.kind in ("title", "head"))
+    x, y = text.x * FINE, text.y * FINE
+    if text.slanted:
+        write_slanted(image, (x, y), runs, INKS[text.kind])
         return
-    x -= {"start": 0.0, "middle": 0.5, "end": 1.0}[words.anchor] * length(runs)
-    write_runs(image, (x, y), runs, INKS[words.kind])
+    x -= {"start": 0.0, "middle": 0.5, "end": 1.0}[text.anchor] * length(runs)
+    write_runs(image, (x, y), runs, INKS[text.kind])
 
 
-def write_runs(image: Image.Image, place: tuple[float, float], runs: Sequence[Run], ink: tuple[int, int, int]) -> None:
+def write_runs(image: Image.Image, place: tuple[float, float], runs: Sequence[Run], ink: RGB) -> None:
     """One after the other, from their baseline's beginning."""
     x, y = place
     for font, text in runs:
@@ -114,7 +120,7 @@ def length(runs: Sequence[Run]) -> float:
     return sum(float(font.getlength(text)) for font, text in runs)
 
 
-def slanted(image: Image.Image, place: tuple[float, float], runs: Sequence[Run], ink: tuple[int, int, int]) -> None:
+def write_slanted(image: Image.Image, place: tuple[float, float], runs: Sequence[Run], ink: RGB) -> None:
     """Text that rises from its place: drawn level on a square around its beginning, then turned."""
     reach = int(length(runs)) + 2 * max((font.size for font, _ in runs), default=0)
     square = Image.new("RGBA", (2 * reach, 2 * reach), (*ink, 0))
@@ -126,13 +132,13 @@ def slanted(image: Image.Image, place: tuple[float, float], runs: Sequence[Run],
 @lru_cache(maxsize=4096)
 def legible(text: str, size: int, bold: bool = False) -> tuple[Run, ...]:
     """The text in a font that has its letters; where none has them all, each character in the first that has it."""
-    found = [*(fonts(size, BOLD)[:-1] if bold else []), *fonts(size)]
-    for font in found:
+    known = [*(fonts(size, BOLD)[:-1] if bold else []), *fonts(size)]
+    for font in known:
         if all(has(font, mark) for mark in text):
             return ((font, text),)
     runs: list[Run] = []
     for character in characters(text):
-        able = next((font for font in found if all(has(font, mark) for mark in character)), None)
+        able = next((font for font in known if all(has(font, mark) for mark in character)), None)
         font, shown = (able, character) if able is not None else nearest_to(character, fonts(size))
         if runs and runs[-1][0] is font:
             runs[-1] = (font, runs[-1][1] + shown)
@@ -141,12 +147,12 @@ def legible(text: str, size: int, bold: bool = False) -> tuple[Run, ...]:
     return tuple(runs)
 
 
-def nearest_to(character: str, found: Sequence[Any]) -> Run:
+def nearest_to(character: str, known: Sequence[Any]) -> Run:
     """What comes closest: those of its marks that one font has, such as an emoji without its skin, else plain ones."""
-    for font in found:
+    for font in known:
         if shown := "".join(mark for mark in character if has(font, mark) and mark not in UNDRAWN):
             return font, shown
-    return found[0], plainer(found[0], character[0])
+    return known[0], plainer(known[0], character[0])
 
 
 def plainer(font: Any, mark: str) -> str:
@@ -158,13 +164,13 @@ def plainer(font: Any, mark: str) -> str:
 @cache
 def fonts(size: int, names: tuple[str, ...] = FONTS) -> list[Any]:
     """Those that are here."""
-    found: list[Any] = []
+    known: list[Any] = []
     for name in names:
         try:
-            found.append(ImageFont.truetype(name, size))
+            known.append(ImageFont.truetype(name, size))
         except OSError:
             continue
-    return [*found, *colour_fonts(size), ImageFont.load_default(size)]
+    return [*known, *colour_fonts(size), ImageFont.load_default(size)]
 
 
 @lru_cache(maxsize=65536)
