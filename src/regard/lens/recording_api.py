@@ -13,6 +13,7 @@ from regard.drawing.heat_svg import svg
 from regard.drawing.writing import write_csv, write_text
 from regard.errors import InputError
 from regard.lens.alignment.from_recording import Alignment, HeadNumbers, Splits, align_calls
+from regard.lens.assembly.builder import built, follow
 from regard.lens.assembly.recorder import Recorder
 from regard.lens.draw.heat import MapOptions, View, sides_in_words
 from regard.lens.draw.heat_picture import picture
@@ -46,8 +47,8 @@ class Recording:
     @property
     def calls(self) -> list[ForwardCall]:
         """In the order they were made."""
-        builders = [] if self.recorder is None else self.recorder.builders
-        return [*self.loaded, *(builder.done() for builder in builders if builder.steps)]
+        calls = [] if self.recorder is None else self.recorder.calls
+        return [*self.loaded, *(built(call) for call in calls if call.steps)]
 
     @property
     def last(self) -> ForwardCall:
@@ -111,10 +112,10 @@ class Recording:
 
         `roots` says in which row of the prompt each text began; by default text b began in row b.
         """
-        builders = [] if self.recorder is None else [one for one in self.recorder.builders if one.steps]
-        if not -len(builders) <= call < len(builders):
-            raise InputError("there is no such call to put in order", found=f"{call}, of {len(builders)}")
-        builders[call].follow(texts, roots)
+        calls = [] if self.recorder is None else [one for one in self.recorder.calls if one.steps]
+        if not -len(calls) <= call < len(calls):
+            raise InputError("there is no such call to put in order", found=f"{call}, of {len(calls)}")
+        follow(calls[call], texts, roots)
 
     def save(self, path: str | Path) -> None:
         """Write all calls as one `.regard` file, whole or not at all."""

@@ -68,7 +68,7 @@ def read_dtype(dtype: torch.dtype | str | None) -> torch.dtype | None:
 
 def check_attended(model: nn.Module, recorder: Recorder) -> None:
     """Refuse to show nothing: if the model ran and no attention came through, say whose it was."""
-    if not recorder.builders:
+    if not recorder.calls:
         return
     if not recorder.count:
         names = [
@@ -82,7 +82,7 @@ def check_attended(model: nn.Module, recorder: Recorder) -> None:
             do="watch a model of regard, one on Hugging Face's attention interface, or on "
             "torch.nn.functional.scaled_dot_product_attention",
         )
-    if not any(builder.steps for builder in recorder.builders):
+    if not any(call.steps for call in recorder.calls):
         raise InputError(
             "none of the sites asked for came through",
             found=f"sites={list(recorder.options.sites or ())}", do="watch without sites=, and read .sites",

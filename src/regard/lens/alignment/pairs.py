@@ -12,6 +12,7 @@ from regard.errors import InputError
 from regard.lens.alignment.choice import PairVotes
 from regard.lens.alignment.links import EVERYWHERE, AttentionReading, Pair, Votes, all_readings, votes
 from regard.lens.alignment.word_spans import Split, WordTokens, decoded, words_of
+from regard.lens.assembly.builder import built
 from regard.lens.assembly.watch_options import WatchOptions
 from regard.lens.hooks.attach import record
 from regard.lens.recording.forward import CROSS, ForwardCall
@@ -124,7 +125,7 @@ def forced(translator: Translator, rows: Sequence[EncodedPair], sites: Sequence[
     source, target = padded([row.source for row in rows], pad), padded([row.target for row in rows], pad)
     with eval_mode(model), record(model, WatchOptions(tuple(sites), device=device, values=False)) as recorder:
         model(source.ids.to(device), target.ids.to(device), source.mask.to(device))
-    return recorder.builders[-1].done()
+    return built(recorder.calls[-1])
 
 
 def cross_sites(model: nn.Module) -> dict[str, tuple[int, ...]]:

@@ -81,9 +81,9 @@ class Subject:
         with watch(self.reader.model, self.reader.tokenizer, **options) as recording:
             assert batches[0] is not None
             self.reader.read(batches[0], batches[1])
-        for builder in recording.recorder.builders if recording.recorder else ():
-            builder.pad = filler
-            builder.after = None if target_rows is None else [row[-1] for row in target_rows]
+        for call in recording.recorder.calls if recording.recorder else ():
+            call.pad = filler
+            call.after = None if target_rows is None else [row[-1] for row in target_rows]
         return recording
 
     def check(self, text: str, target: str | None = None) -> None:

@@ -9,9 +9,88 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from regard.lens.assembly.builder import CallBuilder
-from regard.lens.assembly.step import AttentionCapture
+from regard.lens.assembly.site_steps import SiteSteps
+from regard.lens.assembly.step import AttentionCapture, step_of
 from regard.lens.assembly.watch_options import WatchOptions
+from regard.lens.recording.forward import ForwardCall
+from regard.lens.recording.tokens import Token
+
+
+@dataclass
+class CallSteps:
+    """What is known of one call so far: what was read at each turn, and what every site did with it."""
+
+    options: WatchOptions
+    pad: int | None = None  # the id that fills up, where it is known
+    after: list[Token | None] | None = None  # what follows each text, where it is known
+    given: Tensor | None = None  # ids that came before any turn
+    source: Tensor | None = None  # ids (B, N) of the text that an encoder read, where a decoder has its own
+    turns: list[Tensor | None] = field(default_factory=list)  # ids (B, T) that each turn read
+    steps: dict[str, SiteSteps] = field(default_factory=dict)  # by site
+    before_turns: dict[str, SiteSteps] = field(default_factory=dict)  # those of the encoder, before the first turn
+    times: dict[str, int] = field(default_factory=dict)  # how often this turn has come to a site
+    parents: list[Tensor | None] = field(default_factory=list)  # where each row of a turn stood in the turn before
+    moved: Tensor | None = None  # the same, since the last turn
+    order: Tensor | None = None  # (texts, turns): the row of each text at each turn, -1 after its end
+    result: ForwardCall | None = None  # built when it is asked for
+
+    def begin(self, ids: Tensor | None, target: Tensor | None) -> None:
+        """The first that is known. Whether more turns come is not known yet."""
+        self.given = copied(ids)
+        if target is not None:
+            self.turn(ids, target)
+
+    def turn(self, ids: Tensor | None, target: Tensor | None = None) -> None:
+        """The model reads on: `target` where there is a source too."""
+        if not self.turns:
+            self.before_turns = dict(self.steps)
+        if target is not None:
+            self.source = self.source if ids is None else copied(ids)
+            self.source = self.given if self.source is None else self.source
+        self.turns.append(copied(ids if target is None else target))
+        self.parents.append(self.moved)
+        self.moved, self.times, self.result = None, {}, None
+
+    def fork(self) -> CallSteps:
+        """What was read before the first turn, and what every site did with it, for another text to go on from."""
+        return CallSteps(self.options, self.pad, given=self.given, steps=dict(self.before_turns))
+
+    def end(self, order: Tensor | None = None) -> None:
+        """Nothing more comes."""
+        if not self.turns:
+            self.turn(self.given)
+        if order is not None:
+            self.order = order.detach().cpu().long()
+        self.result = None
+
+    def add(self, capture: AttentionCapture) -> None:
+        """One attention more."""
+        step = step_of(capture, self.options)
+        step.turn = max(len(self.turns) - 1, 0)
+        self.result = None
+        times = self.times.get(capture.site, 0)
+        if times:
+            last = self.steps[numbered(capture.site, times)]
+            if last.continued(step):  # a recurrent decoder looks once for each word it reads
+                last.add(step, self.options)
+                return
+        self.times[capture.site] = times + 1
+        site = numbered(capture.site, times + 1)
+        self.steps.setdefault(site, SiteSteps(site)).add(step, self.options)
+
+    def select(self, index: Tensor) -> None:
+        """The batch goes on with other rows: row b comes from row index[b]."""
+        index = index.detach().cpu()
+        self.moved = index if self.moved is None else self.moved[index]
+
+
+def numbered(site: str, number: int) -> str:
+    """A layer that is used again within one turn is another site."""
+    return site if number == 1 else f"{site}#{number}"
+
+
+def copied(ids: Tensor | None) -> Tensor | None:
+    return None if ids is None or ids.is_floating_point() or ids.ndim != 2 else ids.detach().cpu().clone()
 
 
 @dataclass
@@ -23,9 +102,9 @@ class Recorder:
     """
 
     options: WatchOptions = field(default_factory=WatchOptions)
-    builders: list[CallBuilder] = field(default_factory=list)
+    calls: list[CallSteps] = field(default_factory=list)
     count: int = 0  # attention calls that came through, kept or not
-    current: CallBuilder | None = None
+    current: CallSteps | None = None
     depth: int = 0
 
     def begin_call(self, ids: Tensor | None = None, *, target: Tensor | None = None) -> None:
@@ -44,23 +123,23 @@ class Recorder:
             self.current.end(order)
             self.current = None
 
-    def open(self) -> CallBuilder:
+    def open(self) -> CallSteps:
         """A new call."""
-        self.builders.append(CallBuilder(self.options))
-        return self.builders[-1]
+        self.calls.append(CallSteps(self.options))
+        return self.calls[-1]
 
-    def fork(self, builder: CallBuilder) -> CallBuilder:
+    def fork(self, call: CallSteps) -> CallSteps:
         """A new call with the same source as this one had before its first turn."""
-        self.builders.append(builder.fork())
-        return self.builders[-1]
+        self.calls.append(call.fork())
+        return self.calls[-1]
 
     @contextmanager
-    def inside(self, builder: CallBuilder) -> Iterator[CallBuilder]:
+    def inside(self, call: CallSteps) -> Iterator[CallSteps]:
         """What is captured within belongs to this call, which may have been begun earlier."""
         before = self.current, self.depth
-        self.current, self.depth = builder, self.depth + 1
+        self.current, self.depth = call, self.depth + 1
         try:
-            yield builder
+            yield call
         finally:
             self.current, self.depth = before
 

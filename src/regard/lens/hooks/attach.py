@@ -11,6 +11,7 @@ from torch import nn
 
 from regard.attention.torch_names import in_backward
 from regard.errors import InputError, KindError, UnknownNameError
+from regard.lens.assembly.builder import follow
 from regard.lens.assembly.recorder import Recorder
 from regard.lens.assembly.watch_options import WatchOptions
 from regard.lens.hooks.modules import Method, read_ids, wrapped
@@ -141,11 +142,11 @@ def in_order(recorder: Recorder, decode: Method) -> Method:
     """After each search of a task, its maps are put in the order of the texts it found."""
 
     def ordered(*args: Any, **kwargs: Any) -> Any:
-        begun = len(recorder.builders)
+        begun = len(recorder.calls)
         outputs = decode(*args, **kwargs)
-        for builder in recorder.builders[begun:]:  # one: a search reads its batch once
-            if builder.turns and builder.steps:
-                builder.follow([read_again(output) for output in outputs])
+        for call in recorder.calls[begun:]:  # one: a search reads its batch once
+            if call.turns and call.steps:
+                follow(call, [read_again(output) for output in outputs])
         return outputs
 
     return ordered

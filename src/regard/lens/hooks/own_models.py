@@ -16,8 +16,7 @@ from torch import Tensor, nn
 from torch.utils.weak import WeakTensorKeyDictionary
 
 from regard.errors import InputError
-from regard.lens.assembly.builder import CallBuilder
-from regard.lens.assembly.recorder import Recorder
+from regard.lens.assembly.recorder import CallSteps, Recorder
 from regard.lens.hooks.modules import Around, Method, wrapped
 from regard.lens.hooks.session import Session
 from regard.models import Decoder, Recurrent, Transformer
@@ -52,21 +51,21 @@ class Calls:
         self.session, self.recorder, self.stack = session, recorder, stack
         pad = getattr(getattr(session.model, "config", None), "pad", None)
         self.pad = pad if isinstance(pad, int) else None
-        self.caches: WeakKeyDictionary[Any, CallBuilder] = WeakKeyDictionary()
+        self.caches: WeakKeyDictionary[Any, CallSteps] = WeakKeyDictionary()
 
-    def open(self) -> CallBuilder:
-        builder = self.recorder.open()
-        builder.pad = self.pad
-        return builder
+    def open(self) -> CallSteps:
+        call = self.recorder.open()
+        call.pad = self.pad
+        return call
 
-    def of_cache(self, cache: Cache | None, make: Callable[[], CallBuilder]) -> CallBuilder:
+    def of_cache(self, cache: Cache | None, make: Callable[[], CallSteps]) -> CallSteps:
         """The call that was begun with this cache, whose beams are followed; without a cache, a new one each time."""
         if cache is None:
             return make()
         if cache not in self.caches:
-            self.caches[cache] = builder = make()
+            self.caches[cache] = call = make()
             if hasattr(cache, "select"):
-                self.stack.enter_context(wrapped(cache, "select", partial(followed_select, builder)))
+                self.stack.enter_context(wrapped(cache, "select", partial(followed_select, call)))
         return self.caches[cache]
 
     def outermost(self, read: Callable[..., Any]) -> Around:
@@ -85,11 +84,11 @@ class Calls:
         return around
 
 
-def followed_select(builder: CallBuilder, method: Method) -> Method:
+def followed_select(call: CallSteps, method: Method) -> Method:
     """The cache's `select`, by which beams move, told to the call that it belongs to."""
 
     def select(index: Tensor, *args: Any, **kwargs: Any) -> Any:
-        builder.select(index)
+        call.select(index)
         return method(index, *args, **kwargs)
 
     return select
@@ -112,8 +111,8 @@ def methods(model: nn.Module, calls: Calls) -> dict[str, Around]:
 def read_one_text(calls: Calls, method: Method, *args: Any, **kwargs: Any) -> Any:
     """A method that reads one text, given first."""
     ids = next((given for given in (*args, *kwargs.values()) if isinstance(given, Tensor)), None)
-    with calls.recorder.inside(calls.open()) as builder:
-        builder.turn(ids)
+    with calls.recorder.inside(calls.open()) as call:
+        call.turn(ids)
         return method(*args, **kwargs)
 
 
@@ -121,8 +120,8 @@ def read_decoder(
     calls: Calls, method: Method, ids_BN: Tensor, mask_BK: Tensor | None = None, cache: Cache | None = None
 ) -> Any:
     """A decoder-only model goes on with a text as long as it is given the same cache."""
-    with calls.recorder.inside(calls.of_cache(cache, calls.open)) as builder:
-        builder.turn(ids_BN)
+    with calls.recorder.inside(calls.of_cache(cache, calls.open)) as call:
+        call.turn(ids_BN)
         return method(ids_BN, mask_BK, cache)
 
 
@@ -134,47 +133,47 @@ class TransformerCalls:
         self.sources: Any = WeakTensorKeyDictionary()  # memory -> the call that encoded it
 
     def forward(self, method: Method, source_BN: Tensor, target_BT: Tensor, *rest: Any, **more: Any) -> Any:
-        with self.calls.recorder.inside(self.calls.open()) as builder:
-            builder.turn(source_BN, target_BT)
+        with self.calls.recorder.inside(self.calls.open()) as call:
+            call.turn(source_BN, target_BT)
             return method(source_BN, target_BT, *rest, **more)
 
     def encode(self, method: Method, source_BN: Tensor, *rest: Any, **more: Any) -> Any:
-        with self.calls.recorder.inside(self.calls.open()) as builder:
-            builder.begin(source_BN, None)
+        with self.calls.recorder.inside(self.calls.open()) as call:
+            call.begin(source_BN, None)
             memory = method(source_BN, *rest, **more)
-        self.sources[memory] = builder
+        self.sources[memory] = call
         return memory
 
     def decode(
         self, method: Method, target_BT: Tensor, memory: Tensor, mask: Tensor | None = None, cache: Cache | None = None
     ) -> Any:
-        with self.calls.recorder.inside(self.calls.of_cache(cache, partial(self.target_of, memory))) as builder:
-            builder.turn(None, target_BT)
+        with self.calls.recorder.inside(self.calls.of_cache(cache, partial(self.target_of, memory))) as call:
+            call.turn(None, target_BT)
             return method(target_BT, memory, mask, cache)
 
-    def target_of(self, memory: Tensor) -> CallBuilder:
+    def target_of(self, memory: Tensor) -> CallSteps:
         """The call that encoded this memory, for its first target; for each other a new one with the same source."""
-        builder: CallBuilder | None = self.sources.get(memory)
-        if builder is None:
+        call: CallSteps | None = self.sources.get(memory)
+        if call is None:
             return self.calls.open()
-        return self.calls.recorder.fork(builder) if builder.turns else builder
+        return self.calls.recorder.fork(call) if call.turns else call
 
 
 class FollowedState(State):
     """A recurrent decoder's state that knows its call and how far it was, and tells it when beams move."""
 
-    builder: CallBuilder
+    call: CallSteps
     turns: int
 
     @classmethod
-    def of(cls, state: State, builder: CallBuilder) -> FollowedState:
+    def of(cls, state: State, call: CallSteps) -> FollowedState:
         followed = cls(*state)
-        followed.builder, followed.turns = builder, len(builder.turns)
+        followed.call, followed.turns = call, len(call.turns)
         return followed
 
     def select(self, index: Tensor) -> State:
-        self.builder.select(index)
-        return FollowedState.of(super().select(index), self.builder)
+        self.call.select(index)
+        return FollowedState.of(super().select(index), self.call)
 
 
 class RecurrentCalls:
@@ -184,26 +183,26 @@ class RecurrentCalls:
         self.calls = calls
 
     def start(self, method: Method, source_BN: Tensor, *rest: Any, **more: Any) -> State:
-        with self.calls.recorder.inside(self.calls.open()) as builder:
-            builder.begin(source_BN, None)
-            return FollowedState.of(method(source_BN, *rest, **more), builder)
+        with self.calls.recorder.inside(self.calls.open()) as call:
+            call.begin(source_BN, None)
+            return FollowedState.of(method(source_BN, *rest, **more), call)
 
     def advance(self, method: Method, target_BT: Tensor, state: State) -> tuple[Tensor, State]:
-        with self.calls.recorder.inside(self.target_of(state)) as builder:
-            builder.turn(None, target_BT)
+        with self.calls.recorder.inside(self.target_of(state)) as call:
+            call.turn(None, target_BT)
             logits, after = method(target_BT, state)
-        return logits, FollowedState.of(after, builder)
+        return logits, FollowedState.of(after, call)
 
-    def target_of(self, state: State) -> CallBuilder:
+    def target_of(self, state: State) -> CallSteps:
         """The call that this state belongs to; from the start, each target after the first has its own."""
         if not isinstance(state, FollowedState):
             return self.calls.open()
-        if state.turns == len(state.builder.turns):
-            return state.builder
+        if state.turns == len(state.call.turns):
+            return state.call
         if state.turns:
             raise InputError(
                 "this state has gone on before, and a recording follows one text",
-                found=f"a state after {state.turns} calls of advance; the text has had {len(state.builder.turns)}",
+                found=f"a state after {state.turns} calls of advance; the text has had {len(state.call.turns)}",
                 do="go on from the newest state, or begin again with model.start",
             )
-        return self.calls.recorder.fork(state.builder)
+        return self.calls.recorder.fork(state.call)

@@ -96,7 +96,7 @@ def test_masks_of_steps_are_not_kept_one_by_one() -> None:
         step(recorder, rows, torch.arange(B))
         recorder.end_call()
     recorder.end_call()
-    parts = recorder.builders[0].steps["here"].steps
+    parts = recorder.calls[0].steps["here"].steps
     assert len(parts) == N - FIRST + 1
     assert [part.map.terms.mask is not None for part in parts] == [False] * (len(parts) - 1) + [True]
     assert sum(part.map.terms.bias is not None for part in parts) == 1
@@ -162,7 +162,7 @@ def test_looking_at_another_text() -> None:
 
     seen = stepped("as it came", step)
     same(seen, mask=hidden)
-    assert sum(part.map.key.shape[2] for part in seen.recorder.builders[0].steps["here"].steps) == N
+    assert sum(part.map.key.shape[2] for part in seen.recorder.calls[0].steps["here"].steps) == N
 
 
 def test_masks_that_change_from_step_to_step() -> None:
@@ -224,7 +224,7 @@ def test_a_wrong_order_shows_in_the_sums_of_rows() -> None:
         tell(recorder, QUERY[:, :, rows], KEY[:, :, : rows.stop], VALUE[:, :, : rows.stop], causal=True)
 
     seen = stepped("as it came", step)
-    entry = seen.recorder.builders[0]
+    entry = seen.recorder.calls[0]
     entry.order, entry.call = torch.tensor([[0] + [1] * (N - FIRST)]), None
     assert not seen.badge.sums_to_one
     assert not seen.badge.true

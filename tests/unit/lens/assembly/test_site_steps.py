@@ -101,7 +101,7 @@ def test_looking_at_another_text_without_a_cache() -> None:
 
     seen = stepped("as it came", step)
     assert seen.weights("here", 0).shape == (N, N)
-    assert len(seen.recorder.builders[0].steps["here"].steps) == 1
+    assert len(seen.recorder.calls[0].steps["here"].steps) == 1
 
 
 @pytest.mark.parametrize("change", ["another cache", "keys in the midst"])
@@ -132,7 +132,7 @@ def test_keys_that_were_computed_again_may_round_otherwise(grown: bool, dtype: t
 
     seen = stepped("as it came", step)
     assert seen.weights("here", 0).shape == (N, N)
-    assert len(seen.recorder.builders[0].steps["here"].steps) == len(slices())
+    assert len(seen.recorder.calls[0].steps["here"].steps) == len(slices())
     assert seen.badge.true, str(seen.badge)
 
 
