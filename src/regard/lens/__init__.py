@@ -1,1 +1,1 @@
-"""What each head did: watching any model and reading what was recorded, the worked sheet, and the drawing."""
+"""What each head did: watching any model, changing it, and reading what was recorded."""
