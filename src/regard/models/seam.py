@@ -29,6 +29,10 @@ class Seam:
         self.site = site
         self.hooks: tuple[Hook, ...] = ()  # a new one whenever one comes or goes: another thread may be calling
 
+    def __reduce__(self) -> tuple[type[Seam], tuple[str]]:
+        """A copy of a model is its own, without those who hooked into this one."""
+        return Seam, (self.site,)
+
     def __call__(self, query: Tensor, key: Tensor, value: Tensor, **options: Any) -> Tensor:
         call: Attend = attend
         for hook in self.hooks:

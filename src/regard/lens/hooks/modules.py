@@ -5,9 +5,11 @@ from __future__ import annotations
 import inspect
 import re
 import threading
+import weakref
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import update_wrapper
 from typing import Any
@@ -125,10 +127,24 @@ class WrappedMethod:
     """Stands in an object in place of one method; the newest layer is outermost, and any may leave first."""
 
     def __init__(self, owner: Any, name: str) -> None:
-        self.method: Method = getattr(owner, name)
-        self.own = name in owner.__dict__  # else its class has it
+        self.own: Method | None = owner.__dict__.get(name)  # what to put back; None: nothing
+        self.owner, self.name = weakref.ref(owner), name  # weakly, so that a cache goes when nobody uses it
+        self.lent: Method | None = None if hasattr(type(owner), name) else getattr(owner, name)  # of what it wraps
         self.layers: tuple[Around, ...] = ()  # a new one whenever one comes or goes: another thread may be calling
         update_wrapper(self, self.method)  # transformers reads the names of its arguments
+        vars(self).pop("__wrapped__")  # it would hold the owner
+
+    @property
+    def method(self) -> Method:
+        """As the object has it without us."""
+        fixed, owner = self.own or self.lent, self.owner()
+        assert owner is not None
+        method: Method = getattr(type(owner), self.name).__get__(owner) if fixed is None else fixed
+        return method
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        return inspect.signature(self.method)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         method = self.method
@@ -136,25 +152,40 @@ class WrappedMethod:
             method = around(method)
         return method(*args, **kwargs)
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        """A copy of a watched object is not watched."""
+        return deepcopy(self.method, memo)
 
-@contextmanager
-def wrapped(owner: Any, name: str, around: Around) -> Iterator[None]:
-    """This method of this one object goes through `around`; afterwards the object has what it had."""
+
+def wrap(owner: Any, name: str, around: Around) -> None:
+    """This method of this one object goes through `around` from now on."""
     with WRAPPING:
         present = owner.__dict__.get(name)
         method = present if isinstance(present, WrappedMethod) else WrappedMethod(owner, name)
         method.layers = (*method.layers, around)
         owner.__dict__[name] = method
+
+
+def unwrap(owner: Any, name: str, around: Around) -> None:
+    """It does not any more; after the last the object has what it had."""
+    with WRAPPING:
+        method = owner.__dict__[name]
+        newest = max(place for place, layer in enumerate(method.layers) if layer is around)
+        method.layers = (*method.layers[:newest], *method.layers[newest + 1 :])
+        if not method.layers and method.own is not None:
+            owner.__dict__[name] = method.own
+        elif not method.layers:
+            owner.__dict__.pop(name)
+
+
+@contextmanager
+def wrapped(owner: Any, name: str, around: Around) -> Iterator[None]:
+    """The same for the length of a with block."""
+    wrap(owner, name, around)
     try:
         yield
     finally:
-        with WRAPPING:
-            newest = max(place for place, layer in enumerate(method.layers) if layer is around)
-            method.layers = (*method.layers[:newest], *method.layers[newest + 1 :])
-            if not method.layers and method.own:
-                owner.__dict__[name] = method.method
-            elif not method.layers:
-                owner.__dict__.pop(name, None)
+        unwrap(owner, name, around)
 
 
 def read_ids(

@@ -6,6 +6,7 @@ is computed beside it.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial, wraps
@@ -17,7 +18,7 @@ from torch.utils.weak import WeakTensorKeyDictionary
 
 from regard.errors import InputError
 from regard.lens.assembly.recorder import CallSteps, Recorder
-from regard.lens.hooks.modules import Around, Method, wrapped
+from regard.lens.hooks.modules import Around, Method, unwrap, wrap, wrapped
 from regard.lens.hooks.session import Session
 from regard.models import Decoder, Recurrent, Transformer
 from regard.models.layers import Cache
@@ -63,10 +64,16 @@ class Calls:
         if cache is None:
             return make()
         if cache not in self.caches:
-            self.caches[cache] = call = make()
+            self.caches[cache] = make()
             if hasattr(cache, "select"):
-                self.stack.enter_context(wrapped(cache, "select", partial(followed_select, call)))
+                self.follow_beams(cache, partial(followed_select, self.caches[cache]))
         return self.caches[cache]
+
+    def follow_beams(self, cache: Cache, around: Around) -> None:
+        """Until the session ends, or nobody uses the cache any more."""
+        wrap(cache, "select", around)
+        unused = weakref.ref(cache)
+        self.stack.callback(lambda: None if (used := unused()) is None else unwrap(used, "select", around))
 
     def outermost(self, read: Callable[..., Any]) -> Around:
         """A method that reads a text, `read(method, ...)`; called by another such method it is a part of that call."""

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import sys
 import threading
+import weakref
 from collections import Counter
 from collections.abc import Callable
+from copy import deepcopy
 from typing import Any
 
 import pytest
@@ -265,6 +267,31 @@ def test_sessions_end_in_any_order(name: str, order: tuple[int, ...]) -> None:
             assert len(recordings[number].calls) == count + 1
         assert torch.equal(family.run(model, example), expected)
     assert settle(model) == before
+
+
+@pytest.mark.parametrize("name", ["transformer post", "recurrent attention"])
+def test_a_copy_of_a_watched_model_is_not_watched(name: str) -> None:
+    family = FAMILIES[name]
+    model, example = family.model(), family.example()
+    with torch.no_grad(), regard.watch(model) as recording, regard.intervene(model, silence=(family.sites[-1], 0)):
+        copied = deepcopy(model)
+        family.run(model, example)
+    with torch.no_grad():
+        assert torch.equal(family.run(copied, example), family.run(model, example))
+    assert len(recording.calls) == 1
+
+
+def test_a_watch_keeps_no_cache_alive() -> None:
+    model = FAMILIES["decoder"].model()
+    caches: list[Any] = []
+    with torch.no_grad(), regard.watch(model) as recording:
+        for _ in range(3):
+            cache = KeyValueCache()
+            model(SOURCE, None, cache)
+            caches.append(weakref.ref(cache))
+            del cache
+        assert [one() for one in caches] == [None] * 3
+    assert len(recording.calls) == 3
 
 
 # What it costs
