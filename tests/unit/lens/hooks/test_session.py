@@ -20,6 +20,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 import regard
 from regard.decoding.cache import KeyValueCache
 from tests.families import FAMILIES
+from tests.threads import in_a_thread
 
 SOURCE = torch.tensor([[5, 6, 7, 8]])
 FIRST, SECOND = torch.tensor([[1, 5, 6]]), torch.tensor([[1, 9, 10, 11]])
@@ -120,21 +121,6 @@ def once(work: Callable[[], Any]) -> Callable[..., None]:
             work()
 
     return hook
-
-
-def in_a_thread(work: Callable[[], Any]) -> list[Exception]:
-    failures: list[Exception] = []
-
-    def run() -> None:
-        try:
-            work()
-        except Exception as error:
-            failures.append(error)
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    thread.join()
-    return failures
 
 
 @pytest.mark.parametrize("name", ["transformer post", "decoder", "encoder", "recurrent attention"])

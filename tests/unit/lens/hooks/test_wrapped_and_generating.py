@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -17,6 +16,7 @@ from benchmarks.zoo import MODELS, SMALL, make
 from regard.errors import InputError
 from regard.lens.recording_api import Recording
 from tests.bounds import small_apart
+from tests.threads import in_a_thread
 
 IDS = torch.tensor([[7, 8, 9, 10, 11]])
 SITES = ["model.layers.0.self_attn", "model.layers.1.self_attn"]
@@ -273,21 +273,6 @@ def test_a_model_that_lets_another_write() -> None:
 
 
 # Threads
-
-
-def in_a_thread(work: Callable[[], Any]) -> list[Exception]:
-    failed: list[Exception] = []
-
-    def run() -> None:
-        try:
-            work()
-        except Exception as error:
-            failed.append(error)
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    thread.join()
-    return failed
 
 
 def test_a_model_may_run_in_another_thread() -> None:
