@@ -1,4 +1,4 @@
-"""`with regard.watch(model) as seen: model(...)`: afterwards `seen` tells every weight that the model used."""
+"""`with regard.watch(model) as recording: model(...)`: afterwards `recording` has every weight that the model used."""
 
 from __future__ import annotations
 
