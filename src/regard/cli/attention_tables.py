@@ -10,14 +10,14 @@ if TYPE_CHECKING:
 
     from regard.lens.alignment.decision import ScoredReading
     from regard.training.evaluate.antecedents import Antecedents
-    from regard.training.evaluate.attention import Attention
+    from regard.training.evaluate.attention import AttentionReport
 
 FEW = 8  # heads of a site that are shown side by side
 BEST = 8  # heads that are shown where there are more
 LINES = 24
 
 
-def attention_views(attention: Attention) -> list[RenderableType]:
+def attention_views(attention: AttentionReport) -> list[RenderableType]:
     """Alignments, then antecedents."""
     from rich.text import Text
 

@@ -16,7 +16,7 @@ from regard.tasks import Translator
 from regard.text.grammar import Sentence, words
 from regard.text.scores import Gold, Score
 from regard.training.evaluate.antecedents import CHANCE, Antecedents, antecedent_attention
-from regard.training.evaluate.batching import Told, unheard
+from regard.training.evaluate.batching import ProgressCallback, ignore_progress
 from regard.training.evaluate.result import Evaluation
 from regard.training.evaluate.sets import EvaluationData
 
@@ -24,7 +24,7 @@ SENTENCES = 300  # aligned at most: more would change little
 VALIDATION = f"grammar:valid:{SENTENCES}"
 
 
-class Attention(NamedTuple):
+class AttentionReport(NamedTuple):
     """Where alignments are read and how good they are, and which heads look at what "it" stands for."""
 
     choice: ReadingChoice
@@ -43,41 +43,50 @@ class Attention(NamedTuple):
 
 
 def look_into(
-    found: Evaluation, translator: Translator, data: EvaluationData, name: str | Path, told: Told = unheard
+    evaluation: Evaluation,
+    translator: Translator,
+    data: EvaluationData,
+    name: str | Path,
+    on_progress: ProgressCallback = ignore_progress,
 ) -> Evaluation:
     """The same evaluation with what attention did on a grammar set; as it is for other data and for other models.
 
     `name` is the model's folder, where a choice of where to read alignments may be kept.
     """
     if data.grammar is None or not seams(translator.model):
-        return found
+        return evaluation
     sentences = data.sentences()
-    seen = attention_of(translator, sentences, read_choice(locate(name), translator.model), told)
-    rate, asked = seen.lines[0].rate, seen.antecedents.asked
-    signature = f"read:{seen.choice.reading}|sentences:{rate.sentences}"
+    attention = attention_of(translator, sentences, read_choice(locate(name), translator.model), on_progress)
+    rate, asked = attention.lines[0].rate, attention.antecedents.asked
+    signature = f"read:{attention.choice.reading}|sentences:{rate.sentences}"
     scores = [
         Score("alignment_error_rate", 100 * rate.aer, f"{signature}|links:possible"),
         Score("alignment_error_rate_sure", 100 * rate.sure_only, f"{signature}|links:sure"),
     ]
-    notes = [f"alignments are read at {seen.choice.reading} ({seen.choice.how})"]
+    notes = [f"alignments are read at {attention.choice.reading} ({attention.choice.how})"]
     if data.grammar.name == "valid":
         notes += ["the place was chosen on this very set, where it reads best"]
     if len(sentences) > SENTENCES:
         notes += [f"alignments are scored on the first {SENTENCES} sentences, antecedents on {asked} pronouns"]
-    return replace(found, scores=[*found.scores, *scores], attention=seen, notes=[*found.notes, *notes])
+    return replace(
+        evaluation, scores=[*evaluation.scores, *scores], attention=attention, notes=[*evaluation.notes, *notes]
+    )
 
 
 def attention_of(
-    translator: Translator, sentences: list[Sentence], choice: ReadingChoice | None, told: Told = unheard
-) -> Attention:
+    translator: Translator,
+    sentences: list[Sentence],
+    choice: ReadingChoice | None,
+    on_progress: ProgressCallback = ignore_progress,
+) -> AttentionReport:
     """On sentences of the grammar; without a choice of where to read, it is made on its validation set."""
     tuning = read_bitext([VALIDATION])
-    elsewhere = align(translator, tuning, on_progress=told)
+    elsewhere = align(translator, tuning, on_progress=on_progress)
     choice = choose_by_gold(elsewhere, tuning.gold) if choice is None else choice
     some = sentences[:SENTENCES]
     texts = Bitext(
         "sentences", [one.source for one in some], [one.target for one in some], words,
         [Gold(one.sure, one.possible) for one in some],
     )  # fmt: skip
-    lines = compare(translator, texts, choice, error_rates(elsewhere, tuning.gold), told)
-    return Attention(choice, lines, antecedent_attention(translator, sentences, told))
+    lines = compare(translator, texts, choice, error_rates(elsewhere, tuning.gold), on_progress)
+    return AttentionReport(choice, lines, antecedent_attention(translator, sentences, on_progress))

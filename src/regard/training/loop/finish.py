@@ -37,7 +37,7 @@ def final_scores(recipe: Recipe, asked: Asked, tell: Listener) -> dict[str, dict
     task = load(asked.out, asked.device.type)
     found: dict[str, dict[str, float]] = {}
     for name, value in {**validation(recipe, asked.out), **recipe.data.test}.items():
-        options = {**options_for(recipe), "told": telling(tell, f"scoring {name}")}
+        options = {**options_for(recipe), "on_progress": progress_to(tell, f"scoring {name}")}
         score = evaluate(task, read_data(value, asked.base), **options)
         found[name] = {one.name: one.value for one in score.scores}
         beside = f" ({score.baseline}: {words(score.baselines)})" if score.baselines else ""
@@ -61,7 +61,7 @@ def options_for(recipe: Recipe) -> dict[str, Any]:
     return {"beams": recipe.decoding.beams, "alpha": recipe.decoding.alpha, "batch": 128, **language}
 
 
-def telling(tell: Listener, what: str) -> Callable[[int, int], None]:
+def progress_to(tell: Listener, what: str) -> Callable[[int, int], None]:
     return lambda done, total: tell(Preparing(what, done, total))
 
 

@@ -74,7 +74,7 @@ def test_translations_are_scored_as_they_come(folders: Folders, tmp_path: Path) 
     sources, references = peers.sentences(3, 30), peers.sentences(4, 30)
     data = read_data(written(tmp_path / "pairs.tsv", *map("\t".join, zip(sources, references, strict=True))))
     heard: list[tuple[int, int]] = []
-    found = evaluate(translator, data, beams=1, batch=3, language="fr", told=lambda *how: heard.append(how))
+    found = evaluate(translator, data, beams=1, batch=3, language="fr", on_progress=lambda *how: heard.append(how))
     outputs = translator.translate(sources, beams=1)
     assert found.outputs == outputs
     assert found.scores == [
@@ -100,7 +100,7 @@ def test_two_files_a_limit_and_another_model(folders: Folders, tmp_path: Path) -
     files = written(tmp_path / "a.en", *sources) + written(tmp_path / "a.fr", *references)
     heard: list[tuple[int, int]] = []
     found = evaluate(
-        ours, read_data(files, limit=12), against=theirs, beams=2, alpha=0.5, told=lambda *how: heard.append(how)
+        ours, read_data(files, limit=12), against=theirs, beams=2, alpha=0.5, on_progress=lambda *how: heard.append(how)
     )
     assert found.count == 12
     assert found.outputs == ours.translate(sources[:12], beams=2, alpha=0.5)
@@ -259,7 +259,7 @@ def test_a_long_text_is_read_in_windows(
     heard: list[tuple[int, int]] = []
     found = evaluate(
         generator, read_data(written(tmp_path / "text", *texts)), window=window, batch=batch,
-        told=lambda *how: heard.append(how),
+        on_progress=lambda *how: heard.append(how),
     )  # fmt: skip
     ids, size, nats, reach = stream(generator, texts), min(window or 16, 16), 0.0, 0
     half = size // 2
