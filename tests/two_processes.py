@@ -19,7 +19,7 @@ import torch
 
 from regard.errors import RegardError
 from regard.training.data.prepare import Preparation, Prepared
-from regard.training.data.task_batches import Fed
+from regard.training.data.task_batches import TaskBatch
 from regard.training.loop.loop import Run
 from regard.training.report.events import Event, Stepped
 from tests.training_cases import CHANCE, TINY, go
@@ -53,9 +53,9 @@ def main(corpus: str, folder: str, fault: str) -> None:
         with Path(f"{folder}-{rank}.jsonl").open("a", encoding="utf-8") as file:
             file.write(json.dumps(what) + "\n")
 
-    def step(run: Run, fed: Fed) -> torch.Tensor:
+    def step(run: Run, batch: TaskBatch) -> torch.Tensor:
         note(step=run.position.step + 1, draws=next_draws())
-        return plain_step(run, fed)
+        return plain_step(run, batch)
 
     def open_(preparation: Preparation) -> Prepared:
         if kind == "blind" and rank == int(number):

@@ -16,7 +16,7 @@ from regard.errors import FileError, InputError
 from regard.models import build, save_model
 from regard.models.checkpoint import Model, check_room, own_tensors
 from regard.tasks.model_folder import device_of
-from regard.training.data.loaders import feeds_for
+from regard.training.data.loaders import loaders_for
 from regard.training.data.prepare import Preparation, Prepared
 from regard.training.loop.distributed import Workers, joined
 from regard.training.loop.finish import average_last, final_scores
@@ -260,8 +260,8 @@ class Trainer:
     def attempt(self, recipe: Recipe, prepared: Prepared) -> Trial:
         """A model, its batches and its updates, for a measurement."""
         model = self.build(recipe, prepared).to(self.asked.device)
-        feed, _ = feeds_for(recipe, prepared, model.config, fixed=self.replayed(recipe, model))
-        return Trial(model.config, self.updates(recipe, model, Workers()), feed)
+        loader, _ = loaders_for(recipe, prepared, model.config, fixed=self.replayed(recipe, model))
+        return Trial(model.config, self.updates(recipe, model, Workers()), loader)
 
     def start(self, prepared: Prepared) -> Run:
         """A run at its beginning, or at its newest checkpoint that is whole."""
@@ -271,10 +271,10 @@ class Trainer:
         if not self.workers.first:  # the same weights, but other dropout
             torch.manual_seed(how.seed + 7919 * self.workers.rank)
         fixed = self.replayed(self.recipe, model)
-        feed, held = feeds_for(self.recipe, prepared, model.config, fixed=fixed, tell=self.tell)
+        loader, held = loaders_for(self.recipe, prepared, model.config, fixed=fixed, listener=self.tell)
         half = half_precision(how.precision, device)
         run = Run(
-            model, how, feed, self.updates(self.recipe, model, self.workers),
+            model, how, loader, self.updates(self.recipe, model, self.workers),
             Validation(self.recipe, model, prepared.tokenizer, held, prepared.valid, half),
             self.asked.out, selection_for(self.recipe), lambda: save_model(model, self.asked.out),
             self.tell, self.workers, lambda: self.stopping.why, deadline=self.deadline,

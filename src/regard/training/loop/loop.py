@@ -15,7 +15,7 @@ from torch import Tensor
 from regard.errors import InputError
 from regard.models.checkpoint import Model, own_tensors
 from regard.text.batches import ahead
-from regard.training.data.task_batches import Fed, Feed
+from regard.training.data.task_batches import BatchLoader, TaskBatch
 from regard.training.loop.distributed import Workers
 from regard.training.loop.pace import SAVED, Deadline, Pace
 from regard.training.loop.selection import Selection
@@ -39,7 +39,7 @@ class Run:
 
     model: Model
     how: Training
-    feed: Feed
+    loader: BatchLoader
     update: Update
     validate: Callable[[int], Validated]
     folder: Path
@@ -127,10 +127,10 @@ class Run:
         if self.deadline is not None:
             self.deadline.mark = (0.0, self.position.step)
         self.model.train()
-        for fed in self.batches():
-            loss = self.step(fed)
+        for batch in self.batches():
+            loss = self.step(batch)
             self.position.seconds = clock.seconds()
-            self.tell(clock, fed, loss)
+            self.tell(clock, batch, loss)
             why = self.pause(clock)
             if why:
                 return why
@@ -143,21 +143,21 @@ class Run:
         tired = bool(self.how.patience) and self.position.waited >= self.how.patience
         return f"no better for {self.how.patience} validations" if self.workers.agree(tired) else ""
 
-    def batches(self) -> Iterator[Fed]:
+    def batches(self) -> Iterator[TaskBatch]:
         """From where the position says, epoch after epoch."""
         while True:
-            specs = self.feed.epoch(self.position.epoch)
+            specs = self.loader.epoch(self.position.epoch)
             if not specs:
                 return
-            for fed in ahead(specs[self.position.batch :], self.feed.build, self.how.workers):
+            for batch in ahead(specs[self.position.batch :], self.loader.build, self.how.workers):
                 self.position.batch += 1
-                yield fed
+                yield batch
             self.position.epoch, self.position.batch = self.position.epoch + 1, 0
 
-    def step(self, fed: Fed) -> Tensor:
+    def step(self, batch: TaskBatch) -> Tensor:
         """One update."""
         self.position.step += 1
-        loss = self.update(fed, self.position.step)
+        loss = self.update(batch, self.position.step)
         parts = self.update.gradients.parts
         if parts != self.position.micro_batches:
             self.position.micro_batches = parts
@@ -180,9 +180,9 @@ class Run:
                 "in another --out; the last checkpoint here is whole",
             )
 
-    def tell(self, clock: Clock, fed: Fed, loss: Tensor) -> None:
+    def tell(self, clock: Clock, batch: TaskBatch, loss: Tensor) -> None:
         step, steps = self.position.step, self.pace.end
-        clock.tokens += fed.tokens
+        clock.tokens += batch.tokens
         if clock.due(TOLD) or step == steps or step % self.how.validate_every == 0:
             self.look()
             speed, left = clock.speed(step), clock.left(steps - step)

@@ -11,10 +11,9 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from regard.training.data.task_batches import Fed, part_of
+from regard.training.data.task_batches import BatchTensors, TaskBatch, part_of
 from regard.training.loop.distributed import Workers
-from regard.training.optim.gradients import Gradients, forget
-from regard.training.optim.loss import Batch
+from regard.training.optim.gradients import Gradients, zero_gradients
 from regard.training.optim.optimizer import Average, optimizer_for, set_rate
 from regard.training.optim.schedule import consistency_at, rate_at
 from regard.training.recipe.recipe import Training
@@ -42,11 +41,11 @@ class Update:
         self.trouble = Trouble(0, 0)
         self.place: Callable[[int], float] = float  # which step of the schedule a step is
 
-    def __call__(self, fed: Fed, step: int) -> Tensor:
+    def __call__(self, batch: TaskBatch, step: int) -> Tensor:
         """The loss before the update."""
         self.gradients.weight.fill_(consistency_at(self.place(step), self.how))
-        mine = part_of(fed, self.workers.rank, self.workers.count) if self.workers.count > 1 else fed
-        loss = self.gradients(mine, fed.words)
+        mine = part_of(batch, self.workers.rank, self.workers.count) if self.workers.count > 1 else batch
+        loss = self.gradients(mine, batch.words)
         if self.workers.count > 1:  # who had no rows must still add up as many numbers as the others
             for weight in self.weights:
                 weight.grad = torch.zeros_like(weight) if weight.grad is None else weight.grad
@@ -83,7 +82,7 @@ class Replayed(Update):
         device = next(model.parameters()).device
         self.taken, self.bad, self.row, self.total = (torch.zeros((), device=device) for _ in range(4))
         super().__init__(model, how, gradients, workers)
-        self.recordings: dict[tuple[Any, ...], Callable[[Batch], Tensor]] = {}
+        self.recordings: dict[tuple[Any, ...], Callable[[BatchTensors], Tensor]] = {}
         self.pool: Any = None
 
     @property
@@ -96,25 +95,25 @@ class Replayed(Update):
         self.row.fill_(counted.row)
         self.total.fill_(counted.total)
 
-    def __call__(self, fed: Fed, step: int) -> Tensor:
-        shape = tuple((name, tuple(tensor.shape)) for name, tensor in fed.batch.items())
+    def __call__(self, batch: TaskBatch, step: int) -> Tensor:
+        shape = tuple((name, tuple(tensor.shape)) for name, tensor in batch.tensors.items())
         try:
             if self.gradients.parts == 1 and shape not in self.recordings:
-                self.recordings[shape] = self.record(fed.batch)
+                self.recordings[shape] = self.record(batch.tensors)
         except torch.OutOfMemoryError as error:
             self.recordings.clear()
-            self.gradients.split(fed, error)
+            self.gradients.split(batch, error)
         if self.gradients.parts > 1:
             self.optimizer.found_inf = None  # type: ignore[attr-defined]  # what held for the last whole batch
-            return super().__call__(fed, step)
+            return super().__call__(batch, step)
         set_rate(self.optimizer, rate_at(self.place(step), self.how))
-        self.gradients.words.fill_(1.0 / max(fed.words, 1))
+        self.gradients.words.fill_(1.0 / max(batch.words, 1))
         self.gradients.weight.fill_(consistency_at(self.place(step), self.how))
         if self.average is not None:
             self.taken.fill_(self.average.share(step))
-        return self.recordings[shape](fed.batch)
+        return self.recordings[shape](batch.tensors)
 
-    def record(self, example: Batch) -> Callable[[Batch], Tensor]:
+    def record(self, example: BatchTensors) -> Callable[[BatchTensors], Tensor]:
         """Run it a few times beside the main stream, then once more for the record."""
         inputs = {name: tensor.to(self.bad.device) for name, tensor in example.items()}
         self.warm(inputs)
@@ -123,15 +122,15 @@ class Replayed(Update):
             loss = self.whole(inputs)
         self.pool = graph.pool()
 
-        def replay(batch: Batch) -> Tensor:
-            for name, tensor in batch.items():
+        def replay(tensors: BatchTensors) -> Tensor:
+            for name, tensor in tensors.items():
                 inputs[name].copy_(tensor.pin_memory(), non_blocking=True)
             graph.replay()
             return loss
 
         return replay
 
-    def warm(self, inputs: Batch) -> None:
+    def warm(self, inputs: BatchTensors) -> None:
         """Gradients and the optimizer's memory come to be outside of any recording, and stay where they are."""
         for weight in self.weights:
             weight.grad = torch.zeros_like(weight) if weight.grad is None else weight.grad
@@ -145,9 +144,9 @@ class Replayed(Update):
             self.optimizer.found_inf = self.bad  # type: ignore[attr-defined]
         torch.cuda.current_stream().wait_stream(side)
 
-    def whole(self, inputs: Batch) -> Tensor:
+    def whole(self, inputs: BatchTensors) -> Tensor:
         """What `Update` does, decided on the GPU."""
-        forget(self.model)
+        zero_gradients(self.model)
         loss = self.gradients.one(inputs)
         gradients = [weight.grad for weight in self.weights if weight.grad is not None]
         norm = nn.utils.get_total_norm(gradients)

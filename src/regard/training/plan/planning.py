@@ -11,7 +11,7 @@ import torch
 
 from regard.models.config import Config
 from regard.training.data.prepare import Prepared
-from regard.training.data.task_batches import Feed
+from regard.training.data.task_batches import BatchLoader
 from regard.training.loop.pace import Deadline
 from regard.training.optim.updates import Update
 from regard.training.plan.budget import AIM, Amount, Plan, expected, plan
@@ -26,7 +26,7 @@ class Trial(NamedTuple):
 
     config: Config
     update: Update
-    feed: Feed
+    loader: BatchLoader
 
 
 def free_settings(settings: Collection[str], own_text: bool) -> set[str]:
@@ -53,7 +53,7 @@ class Planner:
         """Of training by a recipe, here and now."""
         with unseen(self.device):
             trial = self.attempt(recipe)
-            found = Probe(trial.update, trial.feed, self.device, self.workers).speed()
+            found = Probe(trial.update, trial.loader, self.device, self.workers).speed()
         found = found._replace(model=in_words(trial.config))
         self.tell(Preparing(f"measuring {found.model}: {found.tokens_per_second:,.0f} tokens/s", 0))
         del trial
@@ -69,7 +69,7 @@ class Planner:
             return most
         with unseen(self.device):
             trial = self.attempt(recipe)
-            probe = Probe(trial.update, trial.feed, self.device)
+            probe = Probe(trial.update, trial.loader, self.device)
 
             def once(count: int) -> float:
                 torch.set_num_threads(count)

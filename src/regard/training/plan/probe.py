@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from regard.errors import InputError
-from regard.training.data.task_batches import Fed, Feed, part_of
+from regard.training.data.task_batches import BatchLoader, TaskBatch, part_of
 from regard.training.optim.updates import Update
 
 SAMPLED = 40  # batches of an epoch that are looked at to know their sizes
@@ -48,22 +48,22 @@ class Probe:
     """An update and the batches it is for; `workers` processes share each of them."""
 
     update: Update
-    feed: Feed
+    loader: BatchLoader
     device: torch.device
     workers: int = 1
     clock: Callable[[], float] = time.perf_counter
 
     def __post_init__(self) -> None:
-        specs = self.feed.epoch(0)
+        specs = self.loader.epoch(0)
         if not specs:
             raise InputError("there is nothing to train on", found="no batches", do="give more text")
-        sample = [self.feed.build(specs[place]) for place in spread(len(specs), SAMPLED)]
-        self.tokens = sum(fed.tokens for fed in sample) / len(sample)
-        typical = min(sample, key=lambda fed: abs(fed.tokens - self.tokens))
+        sample = [self.loader.build(specs[place]) for place in spread(len(specs), SAMPLED)]
+        self.tokens = sum(batch.tokens for batch in sample) / len(sample)
+        typical = min(sample, key=lambda batch: abs(batch.tokens - self.tokens))
         large = round(typical.tokens / TOKENS) if self.device.type == "cpu" else 1  # a GPU is quick anyway
-        parts = max(self.workers, min(large, len(typical.batch["truth"])), 1)
-        self.batch: Fed = part_of(typical, 0, parts)
-        self.measured = typical.tokens * len(self.batch.batch["truth"]) / len(typical.batch["truth"])
+        parts = max(self.workers, min(large, len(typical.tensors["labels"])), 1)
+        self.batch: TaskBatch = part_of(typical, 0, parts)
+        self.measured = typical.tokens * len(self.batch.tensors["labels"]) / len(typical.tensors["labels"])
         self.update(self.batch, 1)  # sets up what is set up once, on a GPU also the recording
 
     def once(self) -> float:

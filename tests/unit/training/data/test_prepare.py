@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from regard.errors import FileError, InputError
 from regard.text.bpe import Paired, source_of, target_of
 from regard.text.corpora import digest
-from regard.training.data.loaders import feeds_for
+from regard.training.data.loaders import loaders_for
 from regard.training.data.prepare import Preparation, Prepared
 from regard.training.recipe.recipe import read_recipe
 from regard.training.report.events import Started
@@ -247,11 +247,11 @@ def test_a_label_that_only_the_validation_set_has_is_a_label_too(tmp_path: Path)
     assert json.loads((tmp_path / "model" / "config.json").read_text())["labels"] == ["a", "b", "c"]
 
 
-# Feeds
+# Loaders
 
 
-def feeds(tmp_path: Path, task: str, **training: Any) -> tuple[Any, Any, Prepared]:
-    """The two feeds of a task, fresh."""
+def loaders(tmp_path: Path, task: str, **training: Any) -> tuple[Any, Any, Prepared]:
+    """The two loaders of a task, fresh."""
     rows: list[Any] = numbers(80)
     if task == "classify":
         rows = [(english, "ab"[n % 2]) for n, (english, _) in enumerate(rows)]
@@ -269,45 +269,45 @@ def feeds(tmp_path: Path, task: str, **training: Any) -> tuple[Any, Any, Prepare
         "mask": lambda: encoder(vocabulary=size, head="mask"),
         "classify": lambda: encoder(vocabulary=size, head="class", labels=("a", "b")),
     }[task]()
-    return *feeds_for(read_recipe({"task": task, **tables}), prepared, config, fixed=False), prepared
+    return *loaders_for(read_recipe({"task": task, **tables}), prepared, config, fixed=False), prepared
 
 
 TASKS = ["translate", "generate", "mask", "classify"]
 
 
-def listed(feed: Any, specs: Any) -> list[dict[str, Any]]:
-    return [{name: tensor.tolist() for name, tensor in feed.build(spec).batch.items()} for spec in specs]
+def listed(loader: Any, specs: Any) -> list[dict[str, Any]]:
+    return [{name: tensor.tolist() for name, tensor in loader.build(spec).tensors.items()} for spec in specs]
 
 
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("dropout", [0.0, 0.3])
-def test_a_feed_goes_on_in_the_middle_of_an_epoch(task: str, dropout: float, tmp_path: Path) -> None:
-    feed, _, _ = feeds(tmp_path, task, subword_dropout=dropout if task == "translate" else 0.0)
-    epochs = [listed(feed, feed.epoch(number)) for number in range(3)]
+def test_a_loader_goes_on_in_the_middle_of_an_epoch(task: str, dropout: float, tmp_path: Path) -> None:
+    loader, _, _ = loaders(tmp_path, task, subword_dropout=dropout if task == "translate" else 0.0)
+    epochs = [listed(loader, loader.epoch(number)) for number in range(3)]
     assert epochs[0] != epochs[1] != epochs[2]
-    again, _, _ = feeds(tmp_path, task, subword_dropout=dropout if task == "translate" else 0.0)
+    again, _, _ = loaders(tmp_path, task, subword_dropout=dropout if task == "translate" else 0.0)
     assert listed(again, again.epoch(2)[3:]) == epochs[2][3:]
     assert listed(again, again.epoch(1)) == epochs[1]
 
 
 @pytest.mark.parametrize("task", TASKS)
 def test_validation_is_the_same_every_time(task: str, tmp_path: Path) -> None:
-    _, held, prepared = feeds(tmp_path, task)
+    _, held, prepared = loaders(tmp_path, task)
     assert listed(held, held.epoch(0)) == listed(held, held.epoch(0))
     if task != "generate":
         assert sum(len(spec.numbers) for spec in held.epoch(0)) == len(prepared.valid)
 
 
 def test_a_decoder_reads_the_target_one_place_later(tmp_path: Path) -> None:
-    feed, _, prepared = feeds(tmp_path, "translate")
+    loader, _, prepared = loaders(tmp_path, "translate")
     pairs = dict(zip(texts(prepared, "source"), texts(prepared, "target"), strict=True))
-    for spec in feed.epoch(0):
-        fed = feed.build(spec)
-        assert fed.words == int((fed.batch["truth"] != -100).sum())
-        for source, target, truth in zip(
-            *(fed.batch[name].tolist() for name in ("source", "target", "truth")), strict=True
+    for spec in loader.epoch(0):
+        batch = loader.build(spec)
+        assert batch.words == int((batch.tensors["labels"] != -100).sum())
+        for source, target, labels in zip(
+            *(batch.tensors[name].tolist() for name in ("source", "target", "labels")), strict=True
         ):
-            said = [number for number in truth if number != -100]
+            said = [number for number in labels if number != -100]
             assert target[0] == 1
             assert target[1 : len(said)] == said[:-1]
             assert said[-1] == 2
@@ -315,29 +315,31 @@ def test_a_decoder_reads_the_target_one_place_later(tmp_path: Path) -> None:
 
 
 def test_blocks_hold_the_whole_text_but_for_a_rest(tmp_path: Path) -> None:
-    feed, _, prepared = feeds(tmp_path, "generate")
+    loader, _, prepared = loaders(tmp_path, "generate")
     text = prepared.columns["text"].ids.tolist()
     for epoch in range(3):
-        rows = [row for one in listed(feed, feed.epoch(epoch)) for row in zip(one["ids"], one["truth"], strict=True)]
+        rows = [
+            row for one in listed(loader, loader.epoch(epoch)) for row in zip(one["ids"], one["labels"], strict=True)
+        ]
         assert len(rows) == (len(text) - 1) // 16
-        assert all(ids[1:] == truth[:-1] for ids, truth in rows)
-        assert all(any(text[n : n + 17] == [*ids, truth[-1]] for n in range(len(text) - 16)) for ids, truth in rows)
+        assert all(ids[1:] == labels[:-1] for ids, labels in rows)
+        assert all(any(text[n : n + 17] == [*ids, labels[-1]] for n in range(len(text) - 16)) for ids, labels in rows)
 
 
 def test_words_are_hidden_as_often_as_asked(tmp_path: Path) -> None:
-    feed, _, prepared = feeds(tmp_path, "mask", masked=0.3)
+    loader, _, prepared = loaders(tmp_path, "mask", masked=0.3)
     mask = prepared.tokenizer.id_of("[MASK]")
     hidden = words = masks = changed = 0
     for epoch in range(40):
-        for spec in feed.epoch(epoch):
-            fed = feed.build(spec)
-            ids, truth = fed.batch["ids"], fed.batch["truth"]
-            asked = truth != -100
-            hidden, words = hidden + int(asked.sum()), words + fed.tokens
+        for spec in loader.epoch(epoch):
+            batch = loader.build(spec)
+            ids, labels = batch.tensors["ids"], batch.tensors["labels"]
+            asked = labels != -100
+            hidden, words = hidden + int(asked.sum()), words + batch.tokens
             masks += int((ids[asked] == mask).sum())
-            changed += int(((ids != truth) & asked & (ids != mask)).sum())
+            changed += int(((ids != labels) & asked & (ids != mask)).sum())
             assert not bool(((ids == mask) & ~asked).any())
-            assert not bool((truth[:, 0] != -100).any())
+            assert not bool((labels[:, 0] != -100).any())
     assert hidden / words == pytest.approx(0.3, abs=0.02)
     assert masks / hidden == pytest.approx(0.8, abs=0.03)
     assert changed / hidden == pytest.approx(0.1, abs=0.03)

@@ -17,12 +17,20 @@ from regard.errors import InputError
 from regard.models import build
 from regard.text.batches import Budget, Spec
 from regard.text.store import Store
-from regard.training.data.task_batches import Fed, Labelled, Masked, Pairs, Rows, part_of
+from regard.training.data.task_batches import (
+    IGNORE_INDEX,
+    EpochSampler,
+    LabelledLoader,
+    MaskedLoader,
+    PairLoader,
+    TaskBatch,
+    part_of,
+)
 from regard.training.loop import loop
 from regard.training.loop.distributed import Workers
 from regard.training.loop.state import checkpoints, read_state
 from regard.training.optim.gradients import Gradients
-from regard.training.optim.loss import IGNORED, objective_for
+from regard.training.optim.loss import objective_for
 from regard.training.optim.optimizer import Average, moments, optimizer_for, restore_moments
 from regard.training.optim.updates import Replayed, Trouble, Update
 from regard.training.plan.planning import Planner
@@ -62,28 +70,28 @@ def objective(task: str, **training: Any) -> Any:
     return objective_for(read_recipe({"task": task, "data": {"train": "x"}, "training": training}))
 
 
-def fed_for(name: str, seed: int = 0, fixed: bool = False) -> Fed:
+def batch_for(name: str, seed: int = 0, fixed: bool = False) -> TaskBatch:
     """Seven rows of different lengths, laid out as training does; `fixed`: padded to more rows and more places."""
-    chance = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
 
     def store() -> Store:
-        return Store.of([[*chance.integers(3, 19, n), 2] for n in (3, 5, 1, 6, 2, 4, 5)])
+        return Store.of([[*rng.integers(3, 19, n), 2] for n in (3, 5, 1, 6, 2, 4, 5)])
 
-    rows = Rows(Budget(64), seed)
+    sampler = EpochSampler(Budget(64), seed)
     spec = Spec(np.arange(7), 10 if fixed else 7, 12 if fixed else None)
     task = TASKS[name]
     if task == "translate":
-        feed: Any = Pairs(rows, store(), store(), 0, 1)
-        feed.epoch(0)
-        return feed.build(spec)
+        loader: Any = PairLoader(sampler, store(), store(), 0, 1)
+        loader.epoch(0)
+        return loader.build(spec)
     if task == "classify":
-        return Labelled(rows, store(), np.arange(7) % 3, 0).build(spec)
+        return LabelledLoader(sampler, store(), np.arange(7) % 3, 0).build(spec)
     if task == "mask":
-        return Masked(rows, store(), 0, 18, 19, (1, 2), 0.4).build(spec)
-    ids = torch.from_numpy(chance.integers(3, 19, (10 if fixed else 7, 9)))
-    truth = ids[:, 1:].clone()
-    truth[7:] = IGNORED
-    return Fed({"ids": ids[:, :-1], "truth": truth}, 56, 56)
+        return MaskedLoader(sampler, store(), 0, 18, 19, (1, 2), 0.4).build(spec)
+    ids = torch.from_numpy(rng.integers(3, 19, (10 if fixed else 7, 9)))
+    labels = ids[:, 1:].clone()
+    labels[7:] = IGNORE_INDEX
+    return TaskBatch({"ids": ids[:, :-1], "labels": labels}, 56, 56)
 
 
 def gradients_of(model: nn.Module) -> dict[str, Tensor]:
@@ -100,23 +108,23 @@ def close(found: dict[str, Tensor], wanted: dict[str, Tensor]) -> None:
 @pytest.mark.parametrize("name", TASKS)
 @pytest.mark.parametrize("parts", [2, 4, 8])
 def test_the_gradients_of_parts_add_up_to_those_of_the_whole(name: str, parts: int) -> None:
-    model, fed = FAMILIES[name].model(), fed_for(name)
+    model, batch = FAMILIES[name].model(), batch_for(name)
     work = Gradients(model, objective(TASKS[name]), CPU, half=False)
-    whole = work(fed, fed.words)
+    whole = work(batch, batch.words)
     wanted = gradients_of(model)
     work.parts = parts
-    torch.testing.assert_close(work(fed, fed.words), whole, atol=small_apart(whole), rtol=0)
+    torch.testing.assert_close(work(batch, batch.words), whole, atol=small_apart(whole), rtol=0)
     close(gradients_of(model), wanted)
 
 
 @pytest.mark.parametrize("name", TASKS)
 def test_the_gradients_of_workers_add_up_to_those_of_the_whole(name: str) -> None:
-    model, fed = FAMILIES[name].model(), fed_for(name)
+    model, batch = FAMILIES[name].model(), batch_for(name)
     work = Gradients(model, objective(TASKS[name]), CPU, half=False)
-    work(fed, fed.words)
+    work(batch, batch.words)
     wanted, total = gradients_of(model), {}
     for rank in range(3):
-        work(part_of(fed, rank, 3), fed.words)
+        work(part_of(batch, rank, 3), batch.words)
         total = {key: total.get(key, 0) + gradient for key, gradient in gradients_of(model).items()}
     close(total, wanted)
 
@@ -125,8 +133,8 @@ def test_the_gradients_of_workers_add_up_to_those_of_the_whole(name: str) -> Non
 def test_rows_and_places_that_only_fill_up_change_no_gradient(name: str) -> None:
     model = FAMILIES[name].model()
     work = Gradients(model, objective(TASKS[name]), CPU, half=False)
-    plain, filled = fed_for(name), fed_for(name, fixed=True)
-    assert filled.batch["truth"].shape[0] == 10
+    plain, filled = batch_for(name), batch_for(name, fixed=True)
+    assert filled.tensors["labels"].shape[0] == 10
     loss = work(plain, plain.words)
     wanted = gradients_of(model)
     torch.testing.assert_close(work(filled, filled.words), loss, atol=small_apart(loss), rtol=0)
@@ -135,7 +143,7 @@ def test_rows_and_places_that_only_fill_up_change_no_gradient(name: str) -> None
 
 
 def test_masks_over_rows_that_fill_up_leave_gradients_finite() -> None:
-    model, filled = FAMILIES["encoder mask"].model(), fed_for("encoder mask", fixed=True)
+    model, filled = FAMILIES["encoder mask"].model(), batch_for("encoder mask", fixed=True)
     Gradients(model, objective("mask"), CPU, half=False)(filled, filled.words)
     assert all(bool(gradient.isfinite().all()) for gradient in gradients_of(model).values())
 
@@ -151,7 +159,7 @@ class Scarce:
 
     def __call__(self, model: Any, batch: dict[str, Tensor], *more: Any) -> Tensor:
         loss = self.inner(model, batch, *more)
-        if len(batch["truth"]) > self.rows:
+        if len(batch["labels"]) > self.rows:
             loss.backward()  # some of the gradients are there already
             raise self.error()
         return loss
@@ -166,30 +174,30 @@ ERRORS = {
 
 @pytest.mark.parametrize("kind", ERRORS)
 def test_when_memory_runs_out_the_batch_goes_through_in_parts(kind: str) -> None:
-    model, fed = FAMILIES["transformer post"].model(), fed_for("transformer post")
+    model, batch = FAMILIES["transformer post"].model(), batch_for("transformer post")
     plain = objective("translate")
-    Gradients(model, plain, CPU, half=False)(fed, fed.words)
+    Gradients(model, plain, CPU, half=False)(batch, batch.words)
     wanted = gradients_of(model)
     work = Gradients(model, Scarce(2, plain, ERRORS[kind]), CPU, half=False)
-    work(fed, fed.words)
+    work(batch, batch.words)
     assert work.parts == 4
     close(gradients_of(model), wanted)
 
 
 def test_one_row_that_does_not_fit_is_an_error_with_advice() -> None:
-    model, fed = FAMILIES["transformer post"].model(), fed_for("transformer post")
+    model, batch = FAMILIES["transformer post"].model(), batch_for("transformer post")
     work = Gradients(model, Scarce(0, objective("translate"), ERRORS["cuda"]), CPU, half=False)
     with pytest.raises(InputError, match="one row alone does not fit") as error:
-        work(fed, fed.words)
+        work(batch, batch.words)
     assert "smaller model" in error.value.do
     assert "2 GiB" in error.value.found
 
 
 def test_other_errors_are_not_taken_for_a_lack_of_memory() -> None:
-    model, fed = FAMILIES["transformer post"].model(), fed_for("transformer post")
+    model, batch = FAMILIES["transformer post"].model(), batch_for("transformer post")
     work = Gradients(model, Scarce(0, objective("translate"), lambda: RuntimeError("shapes")), CPU, half=False)
     with pytest.raises(RuntimeError, match="shapes"):
-        work(fed, fed.words)
+        work(batch, batch.words)
 
 
 def test_parts_are_told_and_kept_and_change_nothing(
@@ -200,8 +208,8 @@ def test_parts_are_told_and_kept_and_change_nothing(
     one, tries = Gradients.one, []
 
     def scarce(self: Gradients, batch: Any, *more: Any) -> Tensor:
-        if len(batch["truth"]) > 3 and len(tries) < 2:
-            tries.append(len(batch["truth"]))
+        if len(batch["labels"]) > 3 and len(tries) < 2:
+            tries.append(len(batch["labels"]))
             raise ERRORS["cuda"]()
         return one(self, batch, *more)
 
@@ -266,16 +274,16 @@ def test_a_step_without_a_number_is_skipped_and_told(
 
 
 def test_only_an_infinite_gradient_is_enough_to_skip() -> None:
-    model, fed = FAMILIES["transformer post"].model(), fed_for("transformer post")
+    model, batch = FAMILIES["transformer post"].model(), batch_for("transformer post")
     how = Training()
     update = Update(model, how, Gradients(model, objective("translate"), CPU, half=False), Workers())
     before = copy.deepcopy(model.state_dict())
     handle = next(model.parameters()).register_hook(lambda gradient: gradient * float("inf"))
-    assert bool(update(fed, 1).isfinite())
+    assert bool(update(batch, 1).isfinite())
     handle.remove()
     assert update.look() == (1, 1)
     assert all(torch.equal(before[name], tensor) for name, tensor in model.state_dict().items())
-    update(fed, 2)
+    update(batch, 2)
     assert update.look() == (0, 1)
 
 
@@ -326,38 +334,38 @@ def whole_update() -> Whole:
 
 
 def test_skipped_steps_in_a_row_are_counted_over_whole_batches_and_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    update, fed = whole_update(), fed_for("transformer post")
+    update, batch = whole_update(), batch_for("transformer post")
     update.trouble = Trouble(2, 5)  # as a checkpoint says
     with monkeypatch.context() as patch:
         poisoned(patch, {1, 2, 3, 4, 5})
-        update(fed, 1)
+        update(batch, 1)
         assert update.look() == (3, 6)
         update.gradients.parts = 2
-        update(fed, 2)
+        update(batch, 2)
         assert update.look() == (4, 7)
-    update(fed, 3)
+    update(batch, 3)
     assert update.look() == (0, 7)
 
 
 def test_a_good_step_of_a_whole_batch_ends_the_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    update, fed = whole_update(), fed_for("transformer post")
+    update, batch = whole_update(), batch_for("transformer post")
     poisoned(monkeypatch, {1, 2, 4, 5})
     counted = []
     for step in range(1, 5):
         update.gradients.parts = 1 if step < 4 else 2
-        update(fed, step)
+        update(batch, step)
         counted.append(update.look())
     assert counted == [(1, 1), (2, 2), (0, 2), (1, 3)]
 
 
 def test_a_skipped_whole_batch_does_not_hold_back_the_parts_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    update, fed = whole_update(), fed_for("transformer post")
+    update, batch = whole_update(), batch_for("transformer post")
     poisoned(monkeypatch, {1})
     before = copy.deepcopy(update.model.state_dict())
-    update(fed, 1)
+    update(batch, 1)
     assert all(torch.equal(before[name], tensor) for name, tensor in update.model.state_dict().items())
     update.gradients.parts = 2
-    update(fed, 2)
+    update(batch, 2)
     assert any(not torch.equal(before[name], tensor) for name, tensor in update.model.state_dict().items())
 
 
@@ -401,15 +409,15 @@ def test_matrices_decay_and_nothing_else() -> None:
 
 
 def test_gradients_are_clipped_to_the_length_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    model, fed = FAMILIES["decoder"].model(), fed_for("decoder")
+    model, batch = FAMILIES["decoder"].model(), batch_for("decoder")
     update = Update(model, Training(clip=0.01), Gradients(model, objective("generate"), CPU, half=False), Workers())
-    update(fed, 1)
+    update(batch, 1)
     norm = torch.stack([p.grad.norm() for p in model.parameters() if p.grad is not None]).norm()
     torch.testing.assert_close(norm, torch.tensor(0.01), atol=1e-5, rtol=1e-3)
 
 
 def test_the_memory_of_the_optimizer_comes_back_by_name() -> None:
-    model, fed = FAMILIES["transformer separate"].model(), fed_for("transformer separate")
+    model, batch = FAMILIES["transformer separate"].model(), batch_for("transformer separate")
     how = Training(warmup=0)
 
     def fresh(weights: nn.Module) -> Update:
@@ -417,14 +425,14 @@ def test_the_memory_of_the_optimizer_comes_back_by_name() -> None:
 
     first = fresh(model)
     for step in (1, 2):
-        first(fed, step)
+        first(batch, step)
     other = build(model.config)
     other.load_state_dict(model.state_dict())
     other.eval()
     second = fresh(other)
     kept = {name: tensor.clone() for name, tensor in moments(first.optimizer, model).items()}
     restore_moments(second.optimizer, other, kept)
-    first(fed, 3), second(fed, 3)
+    first(batch, 3), second(batch, 3)
     assert all(torch.equal(p, q) for p, q in zip(model.parameters(), other.parameters(), strict=True))
 
 
@@ -493,8 +501,8 @@ class Second(Workers):
 
 
 def test_a_process_without_rows_adds_up_as_many_gradients_as_the_others() -> None:
-    model, fed = FAMILIES["decoder"].model(), fed_for("decoder")
-    alone = Fed({name: tensor[:1] for name, tensor in fed.batch.items()}, 8, 8)
+    model, batch = FAMILIES["decoder"].model(), batch_for("decoder")
+    alone = TaskBatch({name: tensor[:1] for name, tensor in batch.tensors.items()}, 8, 8)
     update = Update(model, Training(), Gradients(model, objective("generate"), CPU, half=False), Second(1, 2))
     update(alone, 1)
     assert Second.added == [len(list(model.parameters())) + 1]

@@ -44,9 +44,9 @@ class Clock:
             patch.setattr(module, "time", self)
         update, validate = Update.__call__, validation.Validation.__call__
 
-        def slow_update(one: Update, fed: Any, step: int) -> Any:
+        def slow_update(one: Update, batch: Any, step: int) -> Any:
             self.now += self.step(step)
-            return update(one, fed, step)
+            return update(one, batch, step)
 
         def slow_validation(one: Any, step: int) -> Any:
             self.now += self.validation
