@@ -30,7 +30,7 @@ from regard.training.loop.state import Position, checkpoints, newest, sweep
 from regard.training.loop.validation import Validation
 from regard.training.optim.gradients import Gradients
 from regard.training.optim.loss import objective_for
-from regard.training.optim.updates import Replayed, Update
+from regard.training.optim.updates import GraphUpdate, Update
 from regard.training.plan.planning import (
     Planner,
     Trial,
@@ -295,7 +295,7 @@ class Trainer:
         objective = torch.compile(objective, dynamic=True) if how.compile else objective
         gradients = Gradients(model, objective, device, half_precision(how.precision, device))
         gradients.parts = how.micro_batches
-        return (Replayed if self.replayed(recipe, model) else Update)(model, how, gradients, workers)
+        return (GraphUpdate if self.replayed(recipe, model) else Update)(model, how, gradients, workers)
 
     def build(self, recipe: Recipe, prepared: Prepared) -> Model:
         if recipe.start is not None:

@@ -20,9 +20,9 @@ from regard.training.loop.distributed import Workers
 from regard.training.loop.pace import SAVED, Deadline, Pace
 from regard.training.loop.selection import Selection
 from regard.training.loop.state import Position, save_state
-from regard.training.optim.optimizer import Average, moments, restore_moments
+from regard.training.optim.optimizer import averaged_weights, moments, restore_moments
 from regard.training.optim.schedule import rate_at
-from regard.training.optim.updates import Trouble, Update
+from regard.training.optim.updates import SkippedSteps, Update
 from regard.training.recipe.recipe import Training
 from regard.training.report.events import Listener, Note, Saved, Stepped, Validated, silent
 
@@ -56,7 +56,7 @@ class Run:
 
     def __post_init__(self) -> None:
         self.pace = Pace.of(self.how.steps, self.position.moved)
-        self.update.place = lambda step: self.pace.place(step)
+        self.update.schedule_position = lambda step: self.pace.schedule_position(step)
 
     # What is kept of it
 
@@ -90,7 +90,7 @@ class Run:
         if self.deadline is not None and position.measured:
             self.deadline.measured = position.measured
         self.update.gradients.parts = position.micro_batches
-        self.update.trouble = Trouble(position.bad, position.skipped)
+        self.update.skipped = SkippedSteps(position.bad, position.skipped)
         with torch.no_grad():
             for name, weight in own_tensors(self.model).items():
                 weight.copy_(tensors[f"model/{name}"])
@@ -162,19 +162,19 @@ class Run:
         if parts != self.position.micro_batches:
             self.position.micro_batches = parts
             self.listener(Note(f"out of memory: batches now go through in {parts} parts", warning=True))
-        if self.update.prompt:
+        if self.update.synchronous:
             self.look()
         return loss
 
     def look(self) -> None:
         """Has an update been skipped? Too many in a row, and something is wrong."""
-        before, (row, total) = self.position.skipped, self.update.look()
-        self.position.bad, self.position.skipped = row, total
+        before, (in_a_row, total) = self.position.skipped, self.update.skipped
+        self.position.bad, self.position.skipped = in_a_row, total
         if total > before:
             self.listener(Note(f"step {self.position.step}: {NO_NUMBER}; skipped ({total} in all)", warning=True))
-        if row >= BAD:
+        if in_a_row >= BAD:
             raise InputError(
-                f"{NO_NUMBER}, {row} steps in a row",
+                f"{NO_NUMBER}, {in_a_row} steps in a row",
                 found=f"step {self.position.step}, rate {self.rate():.2g}",
                 do="lower training.rate to a third, lengthen training.warmup, or set training.precision = 'float32', "
                 "in another --out; the last checkpoint here is whole",
@@ -191,7 +191,7 @@ class Run:
             )
 
     def rate(self) -> float:
-        return rate_at(self.pace.place(self.position.step), self.how)
+        return rate_at(self.pace.schedule_position(self.position.step), self.how)
 
     def pause(self, clock: Clock) -> str:
         """Validate and save when it is time; why to stop, if there is a reason."""
@@ -246,7 +246,7 @@ class Run:
         """Validate (the average, where one is kept) and keep the best."""
         position = self.position
         if self.workers.first:
-            with self.averaged():
+            with averaged_weights(self.update.average):
                 found = self.validate(position.step)
                 better, position.best = self.select(found, position.best)
                 if better:
@@ -255,24 +255,6 @@ class Run:
             position.waited = 0 if better else position.waited + 1
             self.listener(replace(found, best=better))
         self.model.train()
-
-    def averaged(self) -> Swapped:
-        return Swapped(self.update.average)
-
-
-class Swapped:
-    """For the length of a with block, the average stands in the model."""
-
-    def __init__(self, average: Average | None) -> None:
-        self.average = average
-
-    def __enter__(self) -> None:
-        if self.average is not None:
-            self.average.swap()
-
-    def __exit__(self, *error: object) -> None:
-        if self.average is not None:
-            self.average.swap()
 
 
 class Clock:

@@ -32,7 +32,7 @@ from regard.training.loop.state import checkpoints, read_state
 from regard.training.optim.gradients import Gradients
 from regard.training.optim.loss import objective_for
 from regard.training.optim.optimizer import Average, moments, optimizer_for, restore_moments
-from regard.training.optim.updates import Replayed, Trouble, Update
+from regard.training.optim.updates import GraphUpdate, SkippedSteps, Update
 from regard.training.plan.planning import Planner
 from regard.training.plan.probe import Speed
 from regard.training.recipe.recipe import Training, read_recipe
@@ -281,10 +281,10 @@ def test_only_an_infinite_gradient_is_enough_to_skip() -> None:
     handle = next(model.parameters()).register_hook(lambda gradient: gradient * float("inf"))
     assert bool(update(batch, 1).isfinite())
     handle.remove()
-    assert update.look() == (1, 1)
+    assert update.skipped == (1, 1)
     assert all(torch.equal(before[name], tensor) for name, tensor in model.state_dict().items())
     update(batch, 2)
-    assert update.look() == (0, 1)
+    assert update.skipped == (0, 1)
 
 
 def test_ten_such_steps_in_a_row_end_the_run_with_advice(
@@ -316,7 +316,7 @@ def test_nine_in_a_row_across_an_interruption_still_count(
             go(corpus, tmp_path, TINY, how)
 
 
-class Whole(Replayed):
+class Whole(GraphUpdate):
     """A GPU's updates on a CPU: whole batches are worked through in full each time, where a GPU replays a recording."""
 
     def __init__(self, *what: Any) -> None:
@@ -335,16 +335,16 @@ def whole_update() -> Whole:
 
 def test_skipped_steps_in_a_row_are_counted_over_whole_batches_and_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     update, batch = whole_update(), batch_for("transformer post")
-    update.trouble = Trouble(2, 5)  # as a checkpoint says
+    update.skipped = SkippedSteps(2, 5)  # as a checkpoint says
     with monkeypatch.context() as patch:
         poisoned(patch, {1, 2, 3, 4, 5})
         update(batch, 1)
-        assert update.look() == (3, 6)
+        assert update.skipped == (3, 6)
         update.gradients.parts = 2
         update(batch, 2)
-        assert update.look() == (4, 7)
+        assert update.skipped == (4, 7)
     update(batch, 3)
-    assert update.look() == (0, 7)
+    assert update.skipped == (0, 7)
 
 
 def test_a_good_step_of_a_whole_batch_ends_the_row(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -354,7 +354,7 @@ def test_a_good_step_of_a_whole_batch_ends_the_row(monkeypatch: pytest.MonkeyPat
     for step in range(1, 5):
         update.gradients.parts = 1 if step < 4 else 2
         update(batch, step)
-        counted.append(update.look())
+        counted.append(update.skipped)
     assert counted == [(1, 1), (2, 2), (0, 2), (1, 3)]
 
 
