@@ -40,8 +40,8 @@ from regard.training.plan.planning import (
     plan_to_dict,
     planned,
 )
-from regard.training.recipe.build_model import config_for, go_on_from, started, started_tokenizer
-from regard.training.recipe.file_options import Reading
+from regard.training.recipe.build_model import config_for, fine_tune_from, start_folder, start_tokenizer
+from regard.training.recipe.file_options import FileOptions
 from regard.training.recipe.fine_tuning import start_words
 from regard.training.recipe.recipe import Recipe
 from regard.training.recipe.resolve import Request, names_recipe, resolve
@@ -111,8 +111,8 @@ def train(
     named = [] if start is None else [tomli_w.dumps({"start": str(start)}).strip()]
     extra = {"training.minutes": minutes, "training.seed": seed}
     settings = [*settings, *named, *(f"{key}={value}" for key, value in extra.items() if value is not None)]
-    reading = Reading(None if columns is None else tuple(columns), encoding)
-    recipe = resolve(Request(what, base, settings, task, reading))
+    options = FileOptions(None if columns is None else tuple(columns), encoding)
+    recipe = resolve(Request(what, base, settings, task, options))
     if tensorboard and not dry_run:
         listener = Board(Path(out), listener)
     free = free_settings(settings, not names_recipe(what))
@@ -157,7 +157,7 @@ def sketch(recipe: Recipe) -> Model:
         size = recipe.tokenizer.vocabulary
 
     if recipe.start is not None:
-        return go_on_from(started(recipe), recipe, ("a", "b"))
+        return fine_tune_from(start_folder(recipe), recipe, ("a", "b"))
     with torch.device("meta"):
         return build(config_for(recipe, Full(), ("a", "b")))  # type: ignore[arg-type]
 
@@ -217,8 +217,8 @@ class Trainer:
         """The first process prepares; the others open what it wrote."""
         tokenizer = None
         if self.recipe.start is not None:
-            begun = started(self.recipe)
-            tokenizer = started_tokenizer(begun, self.recipe)
+            begun = start_folder(self.recipe)
+            tokenizer = start_tokenizer(begun, self.recipe)
             count = sum(tensor.numel() for tensor in own_tensors(begun.model).values())
             self.tell(Note(start_words(self.recipe, count)))
         written = self.workers.together(lambda: self.preparation.run(tokenizer) if self.workers.first else None)
@@ -299,7 +299,7 @@ class Trainer:
 
     def build(self, recipe: Recipe, prepared: Prepared) -> Model:
         if recipe.start is not None:
-            return go_on_from(started(recipe), recipe, prepared.labels)
+            return fine_tune_from(start_folder(recipe), recipe, prepared.labels)
         return build(config_for(recipe, prepared.tokenizer, prepared.labels))
 
     def set_threads(self, planner: Planner) -> None:
