@@ -18,9 +18,9 @@ from typing import Any
 import torch
 
 from regard.errors import RegardError
-from regard.training.data.prepare import Preparation, Prepared
+from regard.training.data.prepare import Preparation, PreparedText
 from regard.training.data.task_batches import TaskBatch
-from regard.training.loop.loop import Run
+from regard.training.loop.loop import TrainingLoop
 from regard.training.report.events import Event, Stepped
 from tests.training_cases import CHANCE, TINY, go
 
@@ -47,17 +47,17 @@ def next_draws() -> list[float]:
 def main(corpus: str, folder: str, fault: str) -> None:
     rank = int(os.environ["RANK"])
     kind, _, number = fault.partition(":")
-    plain_step, plain_open = Run.step, Preparation.open
+    plain_step, plain_open = TrainingLoop.step, Preparation.open
 
     def note(**what: Any) -> None:
         with Path(f"{folder}-{rank}.jsonl").open("a", encoding="utf-8") as file:
             file.write(json.dumps(what) + "\n")
 
-    def step(run: Run, batch: TaskBatch) -> torch.Tensor:
-        note(step=run.position.step + 1, draws=next_draws())
-        return plain_step(run, batch)
+    def step(training: TrainingLoop, batch: TaskBatch) -> torch.Tensor:
+        note(step=training.position.step + 1, draws=next_draws())
+        return plain_step(training, batch)
 
-    def open_(preparation: Preparation) -> Prepared:
+    def open_(preparation: Preparation) -> PreparedText:
         if kind == "blind" and rank == int(number):
             raise FileNotFoundError("no such file here: meta.json")
         return plain_open(preparation)
@@ -66,7 +66,7 @@ def main(corpus: str, folder: str, fault: str) -> None:
         if kind == "stop" and isinstance(event, Stepped) and event.step == int(number):
             signal.raise_signal(signal.SIGTERM)
 
-    Run.step, Preparation.open = step, open_  # type: ignore[method-assign]
+    TrainingLoop.step, Preparation.open = step, open_  # type: ignore[method-assign]
     try:
         note(status=go(Path(corpus), Path(folder), TINY, CHANCE, listener=listener).status)
     except RegardError as error:
@@ -76,5 +76,5 @@ def main(corpus: str, folder: str, fault: str) -> None:
 if __name__ == "__main__":
     from regard.training.loop import loop
 
-    loop.TOLD = 0.0
+    loop.REPORT_EVERY = 0.0
     main(*sys.argv[1:])

@@ -17,15 +17,15 @@ from regard.models import build, save_model
 from regard.models.checkpoint import Model, check_room, own_tensors
 from regard.tasks.model_folder import device_of
 from regard.training.data.loaders import loaders_for
-from regard.training.data.prepare import Preparation, Prepared
-from regard.training.loop.distributed import Workers, joined
+from regard.training.data.prepare import Preparation, PreparedText
+from regard.training.loop.distributed import Workers, process_group
 from regard.training.loop.finish import average_last, final_scores
-from regard.training.loop.folder import Folder, Log
+from regard.training.loop.folder import Folder, LogWriter
 from regard.training.loop.lock import locked
-from regard.training.loop.loop import Run
+from regard.training.loop.loop import TrainingLoop
 from regard.training.loop.pace import Deadline
 from regard.training.loop.selection import selection_for
-from regard.training.loop.signals import Stopping
+from regard.training.loop.signals import StopSignals
 from regard.training.loop.state import Position, checkpoints, newest, sweep
 from regard.training.loop.validation import Validation
 from regard.training.optim.gradients import Gradients
@@ -33,12 +33,12 @@ from regard.training.optim.loss import objective_for
 from regard.training.optim.updates import GraphUpdate, Update
 from regard.training.plan.planning import (
     Planner,
-    Trial,
+    ProbeSetup,
+    budget_event,
     deadline_of,
     free_settings,
     plan_from_dict,
     plan_to_dict,
-    planned,
 )
 from regard.training.recipe.build_model import config_for, fine_tune_from, start_folder, start_tokenizer
 from regard.training.recipe.file_options import FileOptions
@@ -64,7 +64,7 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Asked:
+class TrainOptions:
     """What a call of `train` asks for beside the recipe: where to work, and how loudly."""
 
     out: Path
@@ -111,20 +111,20 @@ def train(
     named = [] if start is None else [tomli_w.dumps({"start": str(start)}).strip()]
     extra = {"training.minutes": minutes, "training.seed": seed}
     settings = [*settings, *named, *(f"{key}={value}" for key, value in extra.items() if value is not None)]
-    options = FileOptions(None if columns is None else tuple(columns), encoding)
-    recipe = resolve(Request(what, base, settings, task, options))
+    file_options = FileOptions(None if columns is None else tuple(columns), encoding)
+    recipe = resolve(Request(what, base, settings, task, file_options))
     if tensorboard and not dry_run:
         listener = Board(Path(out), listener)
     free = free_settings(settings, not names_recipe(what))
-    asked = Asked(Path(out), base, strict, device_of(device), threads, listener, begun, free)
+    options = TrainOptions(Path(out), base, strict, device_of(device), threads, listener, begun, free)
     if dry_run:
-        return rehearse(recipe, asked)
-    with as_before(), Stopping() as stopping, joined(asked.device) as workers:
-        return Trainer(recipe, asked, workers, stopping).go()
+        return rehearse(recipe, options)
+    with restore_torch_settings(), StopSignals() as stopping, process_group(options.device) as workers:
+        return Trainer(recipe, options, workers, stopping).go()
 
 
 @contextmanager
-def as_before() -> Iterator[None]:
+def restore_torch_settings() -> Iterator[None]:
     """How many threads there are, and what becomes of the smallest numbers, is the caller's again when it is over."""
     threads = torch.get_num_threads()
     try:
@@ -134,20 +134,20 @@ def as_before() -> Iterator[None]:
         torch.set_flush_denormal(False)
 
 
-def rehearse(recipe: Recipe, asked: Asked) -> Outcome:
+def rehearse(recipe: Recipe, options: TrainOptions) -> Outcome:
     """Look at everything that a run would read, and build its model, without training or writing anything."""
-    preparation = Preparation(recipe, asked.base, asked.out, asked.strict, asked.listener)
+    preparation = Preparation(recipe, options.base, options.out, options.strict, options.listener)
     notes = preparation.check()
     for name in preparation.fingerprint():
-        asked.listener(Note(f"would read {name}"))
+        options.listener(Note(f"would read {name}"))
     for note in notes:
-        asked.listener(Note(note))
+        options.listener(Note(note))
     if recipe.training.minutes is not None:
-        asked.listener(Note(f"sizes and steps are measured and chosen at the start, to end in {in_minutes(recipe)}"))
+        options.listener(Note(f"sizes and steps are measured and chosen at the start, to end in {in_minutes(recipe)}"))
     parameters = sum(tensor.numel() for tensor in own_tensors(sketch(recipe)).values())
     if recipe.start is not None:
-        asked.listener(Note(start_words(recipe, parameters)))
-    return Outcome(asked.out, "dry run", recipe=recipe.to_toml(), parameters=parameters)
+        options.listener(Note(start_words(recipe, parameters)))
+    return Outcome(options.out, "dry run", recipe=recipe.to_toml(), parameters=parameters)
 
 
 def sketch(recipe: Recipe) -> Model:
@@ -169,18 +169,18 @@ def in_minutes(recipe: Recipe) -> str:
 class Trainer:
     """One run, from the folder it claims to the scores it leaves there."""
 
-    def __init__(self, recipe: Recipe, asked: Asked, workers: Workers, stopping: Stopping) -> None:
-        self.recipe, self.asked, self.workers, self.stopping = recipe, asked, workers, stopping
-        self.folder = Folder(asked.out)
+    def __init__(self, recipe: Recipe, options: TrainOptions, workers: Workers, stopping: StopSignals) -> None:
+        self.recipe, self.options, self.workers, self.stopping = recipe, options, workers, stopping
+        self.folder = Folder(options.out)
         self.deadline: Deadline | None = None  # with a budget
-        self.log: Listener = Log(self.folder, asked.listener) if workers.first else silent
-        self.preparation = Preparation(recipe, asked.base, asked.out, asked.strict, self.tell)
+        self.log: Listener = LogWriter(self.folder, options.listener) if workers.first else silent
+        self.preparation = Preparation(recipe, options.base, options.out, options.strict, self.tell)
 
     def tell(self, event: Event) -> None:
         """Pass it on; between two pieces of long work is also when to listen."""
         self.log(event)
         if isinstance(event, Preparing) and self.workers.count == 1:
-            self.stopping.heed()
+            self.stopping.raise_if_asked()
 
     def go(self) -> Outcome:
         self.preparation.check()
@@ -189,7 +189,7 @@ class Trainer:
             selection_for(self.recipe)
             check_room(sketch(self.recipe).config)
         alone = self.workers.first and not self.folder.finished
-        with locked(self.asked.out, self.tell) if alone else nullcontext():
+        with locked(self.options.out, self.tell) if alone else nullcontext():
             return self.work(corpus)
 
     def work(self, corpus: dict[str, str]) -> Outcome:
@@ -203,17 +203,17 @@ class Trainer:
         run = self.start(prepared)
         why = run.go()
         if run.interrupted:
-            return Outcome(self.asked.out, "interrupted", run.position.step, run.position.seconds, why=why)
-        return self.finish(run, why) if self.workers.first else Outcome(self.asked.out, "finished", why=why)
+            return Outcome(self.options.out, "interrupted", run.position.step, run.position.seconds, why=why)
+        return self.finish(run, why) if self.workers.first else Outcome(self.options.out, "finished", why=why)
 
     def already(self) -> Outcome:
         run = self.folder.run
         return Outcome(
-            self.asked.out, "already finished", run.get("step", 0), run.get("seconds", 0.0), run.get("scores", {}),
-            run.get("why", ""), (self.asked.out / "recipe.toml").read_text(encoding="utf-8"),
+            self.options.out, "already finished", run.get("step", 0), run.get("seconds", 0.0), run.get("scores", {}),
+            run.get("why", ""), (self.options.out / "recipe.toml").read_text(encoding="utf-8"),
         )  # fmt: skip
 
-    def prepare(self) -> Prepared:
+    def prepare(self) -> PreparedText:
         """The first process prepares; the others open what it wrote."""
         tokenizer = None
         if self.recipe.start is not None:
@@ -224,20 +224,24 @@ class Trainer:
         written = self.workers.together(lambda: self.preparation.run(tokenizer) if self.workers.first else None)
         return self.workers.together(lambda: written or self.preparation.reopen())
 
-    def settle(self, prepared: Prepared) -> None:
+    def settle(self, prepared: PreparedText) -> None:
         """How many threads, and with a budget which sizes; an earlier start has decided for all later ones."""
         planner = Planner(
-            lambda recipe: self.attempt(recipe, prepared), prepared, self.asked.device, self.tell, self.workers.count
+            lambda recipe: self.set_up_probe(recipe, prepared),
+            prepared,
+            self.options.device,
+            self.tell,
+            self.workers.count,
         )
         self.set_threads(planner)
-        fresh, tests = not checkpoints(self.asked.out / "checkpoints"), self.preparation.tests
+        fresh, tests = not checkpoints(self.options.out / "checkpoints"), self.preparation.tests
         if self.recipe.training.minutes is None:
             if fresh and self.workers.first:
                 self.tell(planner.expected(self.recipe, sum(1 for _ in tests)))
         else:
             if self.workers.first and not self.folder.plan:
-                found = planner.plan(self.recipe, self.asked.free, sum(1 for _ in tests), self.asked.begun)
-                self.folder.update(plan=plan_to_dict(found, self.recipe))
+                plan = planner.plan(self.recipe, self.options.free, sum(1 for _ in tests), self.options.begun)
+                self.folder.update(plan=plan_to_dict(plan, self.recipe))
             self.workers.wait()
             self.follow_plan(fresh)
         how = self.recipe.training
@@ -252,20 +256,20 @@ class Trainer:
         if self.workers.first:
             self.folder.write("recipe.toml", self.recipe.to_toml())
             if fresh:
-                self.tell(planned(plan, minutes))
+                self.tell(budget_event(plan, minutes))
             if fresh and plan.seconds <= 0:
-                told = f"reading and scoring take all of the time: {self.recipe.training.steps} steps all the same"
-                self.tell(Note(f"{told}; give more --minutes", warning=True))
+                text = f"reading and scoring take all of the time: {self.recipe.training.steps} steps all the same"
+                self.tell(Note(f"{text}; give more --minutes", warning=True))
 
-    def attempt(self, recipe: Recipe, prepared: Prepared) -> Trial:
+    def set_up_probe(self, recipe: Recipe, prepared: PreparedText) -> ProbeSetup:
         """A model, its batches and its updates, for a measurement."""
-        model = self.build(recipe, prepared).to(self.asked.device)
+        model = self.build(recipe, prepared).to(self.options.device)
         loader, _ = loaders_for(recipe, prepared, model.config, fixed=self.replayed(recipe, model))
-        return Trial(model.config, self.updates(recipe, model, Workers()), loader)
+        return ProbeSetup(model.config, self.updates(recipe, model, Workers()), loader)
 
-    def start(self, prepared: Prepared) -> Run:
+    def start(self, prepared: PreparedText) -> TrainingLoop:
         """A run at its beginning, or at its newest checkpoint that is whole."""
-        how, device = self.recipe.training, self.asked.device
+        how, device = self.recipe.training, self.options.device
         torch.manual_seed(how.seed)
         model = self.build(self.recipe, prepared).to(device)
         if not self.workers.first:  # the same weights, but other dropout
@@ -273,10 +277,10 @@ class Trainer:
         fixed = self.replayed(self.recipe, model)
         loader, held = loaders_for(self.recipe, prepared, model.config, fixed=fixed, listener=self.tell)
         half = half_precision(how.precision, device)
-        run = Run(
+        run = TrainingLoop(
             model, how, loader, self.updates(self.recipe, model, self.workers),
             Validation(self.recipe, model, prepared.tokenizer, held, prepared.valid, half),
-            self.asked.out, selection_for(self.recipe), lambda: save_model(model, self.asked.out),
+            self.options.out, selection_for(self.recipe), lambda: save_model(model, self.options.out),
             self.tell, self.workers, lambda: self.stopping.why, deadline=self.deadline,
         )  # fmt: skip
         self.resume(run)
@@ -286,18 +290,18 @@ class Trainer:
 
     def replayed(self, recipe: Recipe, model: Model) -> bool:
         """Whether each shape's update is recorded once and replayed."""
-        suits = self.asked.device.type == "cuda" and model.config.family != "recurrent"
+        suits = self.options.device.type == "cuda" and model.config.family != "recurrent"
         return recipe.training.replay and suits and self.workers.count == 1
 
     def updates(self, recipe: Recipe, model: Model, workers: Workers) -> Update:
-        how, device = recipe.training, self.asked.device
+        how, device = recipe.training, self.options.device
         objective = objective_for(recipe)
         objective = torch.compile(objective, dynamic=True) if how.compile else objective
         gradients = Gradients(model, objective, device, half_precision(how.precision, device))
         gradients.parts = how.micro_batches
         return (GraphUpdate if self.replayed(recipe, model) else Update)(model, how, gradients, workers)
 
-    def build(self, recipe: Recipe, prepared: Prepared) -> Model:
+    def build(self, recipe: Recipe, prepared: PreparedText) -> Model:
         if recipe.start is not None:
             return fine_tune_from(start_folder(recipe), recipe, prepared.labels)
         return build(config_for(recipe, prepared.tokenizer, prepared.labels))
@@ -305,7 +309,7 @@ class Trainer:
     def set_threads(self, planner: Planner) -> None:
         """As many as the run began with: another number would add in another order."""
         torch.set_flush_denormal(True)  # saturated softmaxes are full of them, and they are ten times slower
-        before, wanted = self.folder.run.get("threads"), self.asked.threads
+        before, wanted = self.folder.run.get("threads"), self.options.threads
         if before and wanted and before != wanted:
             self.tell(Note(f"--threads {wanted} is passed over: this run began with {before}, and with another number "
                            "it would add in another order; another --out begins anew", warning=True))  # fmt: skip
@@ -314,35 +318,35 @@ class Trainer:
             self.folder.update(threads=threads)
         torch.set_num_threads(threads)
 
-    def resume(self, run: Run) -> None:
-        place = self.asked.out / "checkpoints"
+    def resume(self, run: TrainingLoop) -> None:
+        folder = self.options.out / "checkpoints"
         if self.workers.first:
-            sweep(place)
+            sweep(folder)
         damaged = False
-        for path, found in newest(place):
-            if isinstance(found, FileError):
-                self.tell(Note(f"{path.name} is damaged ({found.found}); falling back to the one before", warning=True))
+        for path, state in newest(folder):
+            if isinstance(state, FileError):
+                self.tell(Note(f"{path.name} is damaged ({state.found}); falling back to the one before", warning=True))
                 damaged = True
                 continue
-            run.restore(*found)
+            run.restore(*state)
             self.tell(Note(f"going on after step {run.position.step} ({path.name})"))
             return
         if damaged:
             self.tell(Note("no checkpoint is whole: starting from the beginning", warning=True))
         run.position = Position(threads=torch.get_num_threads(), micro_batches=self.recipe.training.micro_batches)
 
-    def finish(self, run: Run, why: str) -> Outcome:
+    def finish(self, run: TrainingLoop, why: str) -> Outcome:
         """The weights that were asked for, scored; then nothing is left but what is needed to use and explain them."""
         if self.recipe.training.average == "last":
             average_last(run, self.tell)
-        scores = final_scores(self.recipe, self.asked, self.tell)
+        scores = final_scores(self.recipe, self.options, self.tell)
         position = run.position
         done = {"step": position.step, "seconds": position.seconds, "scores": scores, "why": why}
-        self.tell(Finished(position.step, position.seconds, str(self.asked.out), scores, why))
+        self.tell(Finished(position.step, position.seconds, str(self.options.out), scores, why))
         self.folder.draw(self.recipe)
         self.folder.update(status="finished", **done)
-        shutil.rmtree(self.asked.out / "prepared", ignore_errors=True)
-        return Outcome(self.asked.out, "finished", recipe=self.recipe.to_toml(), **done)  # type: ignore[arg-type]
+        shutil.rmtree(self.options.out / "prepared", ignore_errors=True)
+        return Outcome(self.options.out, "finished", recipe=self.recipe.to_toml(), **done)  # type: ignore[arg-type]
 
 
 def half_precision(wanted: str, device: torch.device) -> bool:

@@ -13,7 +13,7 @@ from regard.text.bpe import Paired, source_of, target_of
 from regard.text.store import Store
 from regard.text.subwords import Sampled
 from regard.text.tokenizer import Tokenizer
-from regard.training.data.prepare import Prepared
+from regard.training.data.prepare import PreparedText
 from regard.training.data.task_batches import (
     BatchLoader,
     BlockLoader,
@@ -30,7 +30,7 @@ from regard.training.report.events import Listener, Note, silent
 
 
 def loaders_for(
-    recipe: Recipe, prepared: Prepared, config: Config, *, fixed: bool, listener: Listener = silent
+    recipe: Recipe, prepared: PreparedText, config: Config, *, fixed: bool, listener: Listener = silent
 ) -> tuple[BatchLoader, BatchLoader]:
     """`fixed`: few shapes, for a device that replays them."""
     prepared = readable(recipe, prepared, config, listener)
@@ -42,7 +42,7 @@ def loaders_for(
     return loader(recipe, prepared, config, sampler, None), loader(recipe, prepared, config, held, prepared.valid)
 
 
-def readable(recipe: Recipe, prepared: Prepared, config: Config, listener: Listener) -> Prepared:
+def readable(recipe: Recipe, prepared: PreparedText, config: Config, listener: Listener) -> PreparedText:
     """Where positions are learned, longer texts cannot be read: refused to train on, left out of the validation."""
     if getattr(config, "positions", "") != "learned":
         return prepared
@@ -72,7 +72,7 @@ def readable(recipe: Recipe, prepared: Prepared, config: Config, listener: Liste
 HeldRows = list[tuple[str, ...]] | None
 
 
-def pairs(recipe: Recipe, prepared: Prepared, config: Config, sampler: EpochSampler, held: HeldRows) -> BatchLoader:
+def pairs(recipe: Recipe, prepared: PreparedText, config: Config, sampler: EpochSampler, held: HeldRows) -> BatchLoader:
     pad, start = getattr(config, "pad", 0) or 0, config.start  # type: ignore[attr-defined]
     sides = prepared.tokenizer, target_of(prepared.tokenizer)
     if held is not None:
@@ -97,7 +97,9 @@ def pairs(recipe: Recipe, prepared: Prepared, config: Config, sampler: EpochSamp
     return PairLoader(sampler, columns[0], columns[1], pad, start)
 
 
-def blocks(recipe: Recipe, prepared: Prepared, config: Config, sampler: EpochSampler, held: HeldRows) -> BatchLoader:
+def blocks(
+    recipe: Recipe, prepared: PreparedText, config: Config, sampler: EpochSampler, held: HeldRows
+) -> BatchLoader:
     sampler.sources = np.zeros(0, np.int64)  # blocks have no source of their own
     if held is None:
         return BlockLoader(sampler, prepared.columns["text"].ids, recipe.training.block)
@@ -105,14 +107,18 @@ def blocks(recipe: Recipe, prepared: Prepared, config: Config, sampler: EpochSam
     return BlockLoader(sampler, store.ids, min(recipe.training.block, max(len(store.ids) - 1, 1)))
 
 
-def masked(recipe: Recipe, prepared: Prepared, config: Config, sampler: EpochSampler, held: HeldRows) -> BatchLoader:
+def masked(
+    recipe: Recipe, prepared: PreparedText, config: Config, sampler: EpochSampler, held: HeldRows
+) -> BatchLoader:
     text = prepared.columns["text"] if held is None else encoded(prepared.tokenizer, [row[0] for row in held])
     special = tuple(prepared.tokenizer.encode([""])[0])
     pad, size = getattr(config, "pad", 0) or 0, prepared.tokenizer.size
     return MaskedLoader(sampler, text, pad, mask_id(prepared.tokenizer), size, special, recipe.training.masked)
 
 
-def labelled(recipe: Recipe, prepared: Prepared, config: Config, sampler: EpochSampler, held: HeldRows) -> BatchLoader:
+def labelled(
+    recipe: Recipe, prepared: PreparedText, config: Config, sampler: EpochSampler, held: HeldRows
+) -> BatchLoader:
     pad = getattr(config, "pad", 0) or 0
     if held is None:
         return LabelledLoader(sampler, prepared.columns["text"], prepared.classes, pad)

@@ -20,7 +20,7 @@ from regard.text.bpe import END, START, Paired, read_tokenizer, target_of, train
 from regard.text.corpora import Checks, CorpusReport, CorpusRow, digest, looks_swapped
 from regard.text.store import Array, Store, StoreWriter
 from regard.text.tokenizer import Tokenizer
-from regard.training.data.sources import SPAN, Rows, lot
+from regard.training.data.sources import SPAN, SourceRows, text_hash
 from regard.training.loop.state import sync
 from regard.training.recipe.recipe import Recipe
 from regard.training.report.events import Listener, Note, Preparing
@@ -32,7 +32,7 @@ UNREADABLE = (OSError, EOFError, ValueError, KeyError, FileError)  # what openin
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedText:
     """Text as ids. Columns: source and target, or text; `valid` and, where pieces are drawn anew, `texts` are words."""
 
     tokenizer: Codec
@@ -59,11 +59,11 @@ class Preparation:
 
     def __init__(self, recipe: Recipe, base: Path, folder: Path, strict: bool, listener: Listener) -> None:
         self.recipe, self.folder, self.listener, self.strict = recipe, folder, listener, strict
-        self.place = folder / "prepared"
+        self.store = folder / "prepared"
         checks = checks_for(recipe, strict)
-        self.train = Rows(recipe.data.train, base, checks)
-        self.valid = Rows(recipe.data.valid, base, checks) if recipe.data.valid else None
-        self.tests = Rows(list(recipe.data.test.values()), base, checks)
+        self.train = SourceRows(recipe.data.train, base, checks)
+        self.valid = SourceRows(recipe.data.valid, base, checks) if recipe.data.valid else None
+        self.tests = SourceRows(list(recipe.data.test.values()), base, checks)
         self.report = CorpusReport()
 
     def check(self) -> list[str]:
@@ -74,26 +74,26 @@ class Preparation:
     def fingerprint(self) -> dict[str, str]:
         return self.train.fingerprint() | ({} if self.valid is None else self.valid.fingerprint())
 
-    def run(self, tokenizer: Codec | None) -> Prepared:
+    def run(self, tokenizer: Codec | None) -> PreparedText:
         """Prepare, or open what an earlier start prepared, if it is all there."""
         try:
             return self.open()
         except UNREADABLE:
-            shutil.rmtree(self.place, ignore_errors=True)
+            shutil.rmtree(self.store, ignore_errors=True)
         try:
-            self.place.mkdir(parents=True)
+            self.store.mkdir(parents=True)
             self.write(tokenizer)
         except OSError as error:
-            raise FileError(f"cannot write {self.place}", found=str(error), do="make room") from error
+            raise FileError(f"cannot write {self.store}", found=str(error), do="make room") from error
         return self.open()
 
-    def reopen(self) -> Prepared:
+    def reopen(self) -> PreparedText:
         """What another process has prepared, which is not this one's to mend."""
         try:
             return self.open()
         except UNREADABLE as error:
             raise FileError(
-                f"cannot open {self.place}",
+                f"cannot open {self.store}",
                 found=str(error) or type(error).__name__,
                 do="give --out a folder that every process can read, then the same command again",
             ) from error
@@ -109,7 +109,7 @@ class Preparation:
                 found=f"train begins {self.sample()[0]!r:.80}, validation {valid[0]!r:.80}",
                 do="swap one of them, or set data.swapped = false if they are right",
             )
-        write_lines(self.place / "valid.jsonl", valid)
+        write_lines(self.store / "valid.jsonl", valid)
         labels: dict[str, int] = {}
         if tokenizer is None:
             tokenizer = self.learn_tokenizer()
@@ -123,9 +123,9 @@ class Preparation:
         text = json.dumps(
             {**meta, **sizes, "labels": list(labels), "report": self.report.to_dict()}, ensure_ascii=False
         )
-        for path in self.place.iterdir():  # meta.json says that they are whole
+        for path in self.store.iterdir():  # meta.json says that they are whole
             sync(path)
-        replace_file(self.place / "meta.json", lambda path: path.write_text(text, encoding="utf-8"))
+        replace_file(self.store / "meta.json", lambda path: path.write_text(text, encoding="utf-8"))
 
     def hold_back(self) -> list[tuple[str, ...]]:
         """The validation rows: those of a set of its own, else a share of the training rows, which then lacks them."""
@@ -141,11 +141,11 @@ class Preparation:
         return rows
 
     def split_off(self) -> list[tuple[str, ...]]:
-        """Single texts by lot, at least one and never all; of a running text its end, from a line with words on."""
+        """Texts by their hash, at least one and never all; of a running text its end, from a line with words on."""
         count, least, most = 0, SPAN, 0
         worded: deque[int] = deque(maxlen=self.recipe.data.held)
         for row in self.progress(self.train, "counting"):
-            least, most = min(least, lot(row)), max(most, lot(row))
+            least, most = min(least, text_hash(row)), max(most, text_hash(row))
             worded += [count] if row.texts[0] else []
             count += 1
         wanted = min(self.recipe.data.held, max(count // 10, 1), len(worded))
@@ -155,8 +155,8 @@ class Preparation:
             rest: Callable[[int, CorpusRow], bool] = lambda number, row: number < first  # noqa: E731
         else:
             limit = min(max(SPAN * wanted // count, least + 1), most)
-            self.train.wanted = lambda number, row: lot(row) < limit
-            rest = lambda number, row: lot(row) >= limit  # noqa: E731
+            self.train.wanted = lambda number, row: text_hash(row) < limit
+            rest = lambda number, row: text_hash(row) >= limit  # noqa: E731
         rows = [row.texts for row in self.train]
         self.train.wanted = rest
         return rows
@@ -190,8 +190,8 @@ class Preparation:
         size = max(side.size for side in sides)
         sources: list[int] = []
         classes: list[int] = []
-        with ExitStack() as open_, (self.place / "texts.jsonl").open("w", encoding="utf-8") as file:
-            writers = [open_.enter_context(StoreWriter(self.place, name, size)) for name in names]
+        with ExitStack() as open_, (self.store / "texts.jsonl").open("w", encoding="utf-8") as file:
+            writers = [open_.enter_context(StoreWriter(self.store, name, size)) for name in names]
             for chunk in chunks(self.progress(self.train, "encoding")):
                 columns = [side.encode([self.line(row, n) for row in chunk]) for n, side in enumerate(sides)]
                 fit = [n for n, lengths in enumerate(zip(*map(map_len, columns), strict=True)) if self.fits(lengths)]
@@ -203,8 +203,8 @@ class Preparation:
                 if self.recipe.training.subword_dropout:
                     file.writelines(json.dumps(chunk[n].texts, ensure_ascii=False) + "\n" for n in fit)
             stores = [writer.close() for writer in writers]
-        np.save(self.place / "sources.npy", np.array(sources, np.int16))
-        np.save(self.place / "classes.npy", np.array(classes, np.int64))
+        np.save(self.store / "sources.npy", np.array(sources, np.int16))
+        np.save(self.store / "classes.npy", np.array(classes, np.int64))
         self.take_report(len(sources))
         if not len(stores[0]):
             raise InputError("no text is left to train on", found="; ".join(self.report.lines()), do="see the reasons")
@@ -228,10 +228,10 @@ class Preparation:
             self.report.dropped[reason] = self.report.dropped.get(reason, 0) + 1
             self.report.examples[reason] = [*self.report.examples.get(reason, []), example][:3]
 
-    def take_report(self, kept: int) -> None:
+    def take_report(self, usable: int) -> None:
         """Join what reading dropped and repaired with what was too long."""
         self.report.join(self.train.report)
-        self.report.usable = kept
+        self.report.usable = usable
 
     def tell_report(self, valid: int) -> None:
         self.listener(Note(f"{self.report.usable:,} rows to train on, {valid:,} to validate"))
@@ -242,7 +242,7 @@ class Preparation:
         if unfit or report.notes:
             self.listener(Note("\n".join([f"{name} set:", *report.lines()]), warning=unfit))
 
-    def progress(self, rows: Rows, what: str) -> Iterator[CorpusRow]:
+    def progress(self, rows: SourceRows, what: str) -> Iterator[CorpusRow]:
         """The rows, telling how many there were from time to time."""
         for number, row in enumerate(rows):
             if number % CHUNK == 0:
@@ -252,24 +252,26 @@ class Preparation:
 
     # Opening
 
-    def open(self) -> Prepared:
-        meta = json.loads((self.place / "meta.json").read_text(encoding="utf-8"))
-        found = Prepared(
+    def open(self) -> PreparedText:
+        meta = json.loads((self.store / "meta.json").read_text(encoding="utf-8"))
+        prepared = PreparedText(
             tokenizer=read_tokenizer(self.folder, masked=self.recipe.task == "mask"),
-            columns={name: Store.open(self.place / file) for name, file in meta["files"].items()},
-            valid=read_lines(self.place / "valid.jsonl"),
-            sources=np.load(self.place / "sources.npy").astype(np.int64),
+            columns={name: Store.open(self.store / file) for name, file in meta["files"].items()},
+            valid=read_lines(self.store / "valid.jsonl"),
+            sources=np.load(self.store / "sources.npy").astype(np.int64),
             weights=self.train.weights,
             labels=tuple(meta["labels"]),
-            classes=np.load(self.place / "classes.npy"),
-            texts=read_lines(self.place / "texts.jsonl"),
+            classes=np.load(self.store / "classes.npy"),
+            texts=read_lines(self.store / "texts.jsonl"),
         )
-        sizes = {len(found.sources), *map(len, found.columns.values())}
-        sizes |= {len(found.classes)} if self.recipe.task == "classify" else set()
-        sizes |= {len(found.texts)} if self.recipe.training.subword_dropout else set()
-        if sizes != {meta["rows"]} or len(found.valid) != meta["valid"]:
-            raise FileError(f"{self.place} is not whole", found=f"{sorted(sizes)} rows, {len(found.valid)} to validate")
-        return found
+        sizes = {len(prepared.sources), *map(len, prepared.columns.values())}
+        sizes |= {len(prepared.classes)} if self.recipe.task == "classify" else set()
+        sizes |= {len(prepared.texts)} if self.recipe.training.subword_dropout else set()
+        if sizes != {meta["rows"]} or len(prepared.valid) != meta["valid"]:
+            raise FileError(
+                f"{self.store} is not whole", found=f"{sorted(sizes)} rows, {len(prepared.valid)} to validate"
+            )
+        return prepared
 
 
 def same_way(valid: list[tuple[str, ...]], train: list[tuple[str, ...]]) -> bool:

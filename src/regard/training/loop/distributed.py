@@ -83,7 +83,7 @@ class Workers:
 
 
 @contextmanager
-def joined(device: torch.device) -> Iterator[Workers]:
+def process_group(device: torch.device) -> Iterator[Workers]:
     """The processes that torchrun started; alone, just this one."""
     count = int(os.environ.get("WORLD_SIZE", "1"))
     if count == 1:

@@ -30,14 +30,14 @@ class Folder:
     def run(self) -> dict[str, Any]:
         """What run.json says, nothing when there is none."""
         try:
-            found: dict[str, Any] = json.loads((self.path / "run.json").read_text(encoding="utf-8"))
+            run: dict[str, Any] = json.loads((self.path / "run.json").read_text(encoding="utf-8"))
         except FileNotFoundError:
             return {}
         except (OSError, ValueError) as error:
             raise FileError(
                 f"cannot read {self.path / 'run.json'}", found=str(error), do="choose another --out"
             ) from error
-        return found
+        return run
 
     @property
     def finished(self) -> bool:
@@ -46,8 +46,8 @@ class Folder:
     @property
     def plan(self) -> dict[str, Any]:
         """What a budget was turned into, nothing where there is none."""
-        found: dict[str, Any] = self.run.get("plan", {})
-        return found
+        plan: dict[str, Any] = self.run.get("plan", {})
+        return plan
 
     def begin(self, recipe: Recipe, corpus: dict[str, str]) -> None:
         """Claim the folder for a run; one that holds another run, or something else, is refused."""
@@ -124,10 +124,10 @@ class Folder:
 
 def flat(data: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     """Settings by their dotted names."""
-    found: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     for key, value in data.items():
-        found |= flat(value, f"{prefix}{key}.") if isinstance(value, Mapping) else {f"{prefix}{key}": value}
-    return found
+        settings |= flat(value, f"{prefix}{key}.") if isinstance(value, Mapping) else {f"{prefix}{key}": value}
+    return settings
 
 
 def ways(sources: Sequence[Any]) -> list[tuple[Any, ...]]:
@@ -144,7 +144,7 @@ def passed_over(event: Stepped) -> bool:
     return bool(event.step % max(event.steps // LOGGED, 1)) and event.step != event.steps
 
 
-class Log:
+class LogWriter:
     """A listener that writes log.jsonl as it goes and passes everything on; of the steps about a thousand are kept."""
 
     def __init__(self, folder: Folder, listener: Listener) -> None:

@@ -27,14 +27,14 @@ from regard.training.recipe.recipe import Training
 from regard.training.report.events import Listener, Note, Saved, Stepped, Validated, silent
 
 NO_NUMBER = "the loss or a gradient is not a number"
-BAD = 10  # steps in a row whose loss is no number before giving up
+MOST_SKIPPED = 10  # steps in a row whose loss is no number before giving up
 MOVED = 0.1  # of the steps, by which their number changes before it is said
 RNG = ("chance/cpu", "chance/cuda")  # what a checkpoint calls the first process's random numbers
-TOLD = 0.1  # seconds between two tellings of where training stands
+REPORT_EVERY = 0.1  # seconds between two reports of where training stands
 
 
 @dataclass
-class Run:
+class TrainingLoop:
     """All that a loop works on. `validate` scores the weights as they are; `keep_model` writes them down."""
 
     model: Model
@@ -44,7 +44,7 @@ class Run:
     validate: Callable[[int], Validated]
     folder: Path
     select: Selection
-    keep_model: Callable[[], None]
+    save_model: Callable[[], None]
     listener: Listener = silent
     workers: Workers = field(default_factory=Workers)
     stopped: Callable[[], str] = lambda: ""  # why to stop now, if anything
@@ -52,7 +52,7 @@ class Run:
     interrupted: bool = False  # someone asked one of the processes to stop
     deadline: Deadline | None = None
     pace: Pace = field(init=False)
-    told_end: int = 0  # the last step, as it was said last
+    reported_end: int = 0  # the last step, as it was said last
 
     def __post_init__(self) -> None:
         self.pace = Pace.of(self.how.steps, self.position.moved)
@@ -61,12 +61,12 @@ class Run:
     # What is kept of it
 
     def tensors(self) -> dict[str, Tensor]:
-        """The training state: weights, their average, the optimizer's memory, and the state of chance."""
-        kept = {f"model/{name}": tensor for name, tensor in own_tensors(self.model).items()}
-        kept |= {f"optimizer/{name}": tensor for name, tensor in moments(self.update.optimizer, self.model).items()}
+        """The training state: weights, their average, the optimizer's memory, and the state of the random numbers."""
+        tensors = {f"model/{name}": tensor for name, tensor in own_tensors(self.model).items()}
+        tensors |= {f"optimizer/{name}": tensor for name, tensor in moments(self.update.optimizer, self.model).items()}
         if self.update.average is not None:
-            kept |= {f"average/{name}": tensor for name, tensor in self.update.average.tensors().items()}
-        return kept | self.rng_state()
+            tensors |= {f"average/{name}": tensor for name, tensor in self.update.average.tensors().items()}
+        return tensors | self.rng_state()
 
     def rng_state(self) -> dict[str, Tensor]:
         """Of this process; those of the others stand beside the first's in a checkpoint, under their ranks."""
@@ -86,7 +86,7 @@ class Run:
         """Go on where a checkpoint left off."""
         self.position = position
         self.pace = Pace.of(self.how.steps, position.moved)
-        self.told_end = self.pace.end
+        self.reported_end = self.pace.end
         if self.deadline is not None and position.measured:
             self.deadline.measured = position.measured
         self.update.gradients.parts = position.micro_batches
@@ -106,9 +106,9 @@ class Run:
     def save(self) -> None:
         states = self.workers.gather(self.rng_state())
         if self.workers.first:
-            kept = max(self.how.keep, self.how.last if self.how.average == "last" else 0)
+            keep = max(self.how.keep, self.how.last if self.how.average == "last" else 0)
             tensors = self.tensors() | {name: state for own in states for name, state in own.items()}
-            save_state(self.folder / "checkpoints", self.position, tensors, kept, self.planned)
+            save_state(self.folder / "checkpoints", self.position, tensors, keep, self.planned)
             self.listener(Saved(self.position.step))
         self.workers.wait()
 
@@ -130,7 +130,7 @@ class Run:
         for batch in self.batches():
             loss = self.step(batch)
             self.position.seconds = clock.seconds()
-            self.tell(clock, batch, loss)
+            self.report_step(clock, batch, loss)
             why = self.pause(clock)
             if why:
                 return why
@@ -163,16 +163,16 @@ class Run:
             self.position.micro_batches = parts
             self.listener(Note(f"out of memory: batches now go through in {parts} parts", warning=True))
         if self.update.synchronous:
-            self.look()
+            self.check_skipped()
         return loss
 
-    def look(self) -> None:
+    def check_skipped(self) -> None:
         """Has an update been skipped? Too many in a row, and something is wrong."""
         before, (in_a_row, total) = self.position.skipped, self.update.skipped
         self.position.bad, self.position.skipped = in_a_row, total
         if total > before:
             self.listener(Note(f"step {self.position.step}: {NO_NUMBER}; skipped ({total} in all)", warning=True))
-        if in_a_row >= BAD:
+        if in_a_row >= MOST_SKIPPED:
             raise InputError(
                 f"{NO_NUMBER}, {in_a_row} steps in a row",
                 found=f"step {self.position.step}, rate {self.rate():.2g}",
@@ -180,11 +180,11 @@ class Run:
                 "in another --out; the last checkpoint here is whole",
             )
 
-    def tell(self, clock: Clock, batch: TaskBatch, loss: Tensor) -> None:
+    def report_step(self, clock: Clock, batch: TaskBatch, loss: Tensor) -> None:
         step, steps = self.position.step, self.pace.end
         clock.tokens += batch.tokens
-        if clock.due(TOLD) or step == steps or step % self.how.validate_every == 0:
-            self.look()
+        if clock.due(REPORT_EVERY) or step == steps or step % self.how.validate_every == 0:
+            self.check_skipped()
             speed, left = clock.speed(step), clock.left(steps - step)
             self.listener(
                 Stepped(step, steps, self.position.epoch, float(loss), self.rate(), speed, self.position.seconds, left)
@@ -200,7 +200,7 @@ class Run:
         due = last or step % self.how.validate_every == 0
         begun = clock.seconds()
         if due:
-            self.judge()
+            self.validate_model()
             if self.deadline is not None:
                 self.deadline.saw_validation(clock.seconds() - begun)
                 self.position.measured = self.deadline.measured
@@ -222,7 +222,7 @@ class Run:
         if last != self.pace.end:
             self.pace.move(self.position.step, int(last))
             self.position.moved = self.pace.moved
-            self.tell_end()
+            self.report_end()
         return bool(wanted), bool(saving)
 
     def follow(self, clock: Clock) -> int:
@@ -234,26 +234,26 @@ class Run:
         self.position.measured = self.deadline.measured
         return self.deadline.end(step, seconds, self.pace, self.how)
 
-    def tell_end(self) -> None:
+    def report_end(self) -> None:
         """When clearly more or fewer steps fit than was said last."""
-        end, told = self.pace.end, self.told_end or self.how.steps
-        if abs(end - told) > MOVED * told:
-            self.told_end = end
-            pace = "faster" if end > told else "slower"
-            self.listener(Note(f"the machine is {pace} than it was: {end:,} steps fit, not {told:,}"))
+        end, reported = self.pace.end, self.reported_end or self.how.steps
+        if abs(end - reported) > MOVED * reported:
+            self.reported_end = end
+            pace = "faster" if end > reported else "slower"
+            self.listener(Note(f"the machine is {pace} than it was: {end:,} steps fit, not {reported:,}"))
 
-    def judge(self) -> None:
+    def validate_model(self) -> None:
         """Validate (the average, where one is kept) and keep the best."""
         position = self.position
         if self.workers.first:
             with averaged_weights(self.update.average):
-                found = self.validate(position.step)
-                better, position.best = self.select(found, position.best)
+                validated = self.validate(position.step)
+                better, position.best = self.select(validated, position.best)
                 if better:
                     position.best_step = position.step
-                    self.keep_model()
+                    self.save_model()
             position.waited = 0 if better else position.waited + 1
-            self.listener(replace(found, best=better))
+            self.listener(replace(validated, best=better))
         self.model.train()
 
 
@@ -261,7 +261,7 @@ class Clock:
     """Time spent training, over all starts, and how fast it goes of late."""
 
     def __init__(self, before: float) -> None:
-        self.before, self.begun, self.told = before, time.monotonic(), 0.0
+        self.before, self.begun, self.reported = before, time.monotonic(), 0.0
         self.tokens, self.marks = 0, [(time.monotonic(), 0, 0)]
         self.saved = before  # when the newest checkpoint was
         self.paused = 0.0  # seconds of this start that went into validations and checkpoints
@@ -275,13 +275,13 @@ class Clock:
 
     def due(self, every: float) -> bool:
         now = time.monotonic()
-        if now - self.told < every:
+        if now - self.reported < every:
             return False
-        self.told = now
+        self.reported = now
         return True
 
     def speed(self, step: int) -> float:
-        """Tokens a second over the last few tellings."""
+        """Tokens a second over the last few reports."""
         self.marks = [*self.marks[-50:], (time.monotonic(), self.tokens, step)]
         (then, tokens, _), (now, total, _) = self.marks[0], self.marks[-1]
         return (total - tokens) / max(now - then, 1e-9)

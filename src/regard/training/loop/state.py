@@ -106,8 +106,8 @@ def digest_of(path: Path) -> str:
 
 def seal_of(described: dict[str, Any]) -> str:
     """A digest of all that state.json says beside it."""
-    said = json.dumps({name: value for name, value in described.items() if name != "seal"}, sort_keys=True)
-    return hashlib.blake2b(said.encode()).hexdigest()[:32]
+    text = json.dumps({name: value for name, value in described.items() if name != "seal"}, sort_keys=True)
+    return hashlib.blake2b(text.encode()).hexdigest()[:32]
 
 
 def checkpoints(folder: Path) -> list[Path]:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from regard.errors import InputError, UnknownNameError
 from regard.text.corpora import Checks, guess_kind, suits_two_fields
 from regard.text.grammar import is_grammar
-from regard.training.data.sources import Rows
+from regard.training.data.sources import SourceRows
 from regard.training.recipe.file_options import NO_OPTIONS, FileOptions
 from regard.training.recipe.fine_tuning import KINDS, Start
 from regard.training.recipe.recipe import TASKS
@@ -109,4 +109,4 @@ def model_for(task: str, size: SizeDefaults) -> dict[str, Any]:
 def rows_in(source: Any, base: Path, task: str) -> int:
     """How many rows there are, read through once."""
     checks = Checks(fields=1 if task in ("generate", "mask") else 2, labelled=task == "classify", swapped=False)
-    return sum(1 for _ in Rows([source], base, checks))
+    return sum(1 for _ in SourceRows([source], base, checks))

@@ -15,7 +15,7 @@ from regard.errors import FileError, InputError
 from regard.text.bpe import Paired, source_of, target_of
 from regard.text.corpora import digest
 from regard.training.data.loaders import loaders_for
-from regard.training.data.prepare import Preparation, Prepared
+from regard.training.data.prepare import Preparation, PreparedText
 from regard.training.recipe.recipe import read_recipe
 from regard.training.report.events import Started
 from tests.families import decoder, encoder, transformer
@@ -24,7 +24,7 @@ from tests.training_cases import ENGLISH, FRENCH, STACK, TINY, Heard, go, number
 
 def prepare(
     folder: Path, heard: Heard | None = None, *, task: str = "translate", strict: bool = False, **tables: Any
-) -> Prepared:
+) -> PreparedText:
     """Files beside the folder, made ready for training."""
     tables.setdefault("tokenizer", {"vocabulary": 300})
     recipe = read_recipe({"task": task, **tables})
@@ -33,7 +33,7 @@ def prepare(
     return preparation.run(None)
 
 
-def texts(prepared: Prepared, column: str) -> list[str]:
+def texts(prepared: PreparedText, column: str) -> list[str]:
     """What the ids of a column say."""
     side = target_of(prepared.tokenizer) if column == "target" else source_of(prepared.tokenizer)
     store = prepared.columns[column]
@@ -250,7 +250,7 @@ def test_a_label_that_only_the_validation_set_has_is_a_label_too(tmp_path: Path)
 # Loaders
 
 
-def loaders(tmp_path: Path, task: str, **training: Any) -> tuple[Any, Any, Prepared]:
+def loaders(tmp_path: Path, task: str, **training: Any) -> tuple[Any, Any, PreparedText]:
     """The two loaders of a task, fresh."""
     rows: list[Any] = numbers(80)
     if task == "classify":

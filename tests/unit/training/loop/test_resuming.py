@@ -33,7 +33,7 @@ ROOT = Path(__file__).parents[4]
 
 @pytest.fixture(autouse=True)
 def every_step_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loop, "TOLD", 0.0)
+    monkeypatch.setattr(loop, "REPORT_EVERY", 0.0)
 
 
 @pytest.fixture(scope="module")
@@ -196,7 +196,7 @@ def test_the_command_line_says_where_it_was_saved(
         if run.position.step == 5:
             signal.raise_signal(number)
 
-    monkeypatch.setattr(loop.Run, "tell", tell)
+    monkeypatch.setattr(loop.TrainingLoop, "report_step", tell)
     how = [word for one in settings(TINY, CHANCE) for word in ("--set", one)]
     command = ["train", str(corpus), "--out", str(tmp_path), "--threads", str(THREADS), "--device", "cpu", *how]
     said = CliRunner().invoke(app, command)

@@ -57,7 +57,7 @@ def nothing_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def every_step_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loop, "TOLD", 0.0)
+    monkeypatch.setattr(loop, "REPORT_EVERY", 0.0)
 
 
 TASKS = {

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from regard.training.plan.budget import AIM, EPOCHS, LADDER, LEAST, NEED, Amount, Plan, expected, plan
+from regard.training.plan.budget import AIM, EPOCHS, LADDER, LEAST, NEED, Amount, TrainingPlan, expected, plan
 from regard.training.plan.planning import free_settings, plan_from_dict, plan_to_dict
-from regard.training.plan.probe import Speed, best_threads, compare_threads, spread, thread_counts, timed
+from regard.training.plan.probe import Speed, best_threads, compare_threads, mean_seconds, spread, thread_counts
 from regard.training.recipe.recipe import Recipe, find_recipe, read_recipe
 
 TEXT = read_recipe(
@@ -38,11 +38,11 @@ class Machine:
         tokens = 1.4 * recipe.training.batch_tokens
         return Speed(tokens * weights / self.power, tokens, weights)
 
-    def plan(self, seconds: float, recipe: Recipe = TEXT, free: set[str] = FREE) -> Plan:
+    def plan(self, seconds: float, recipe: Recipe = TEXT, free: set[str] = FREE) -> TrainingPlan:
         return plan(recipe, free, AMOUNT, lambda: seconds - self.spent, self)
 
 
-def whole(found: Plan) -> float:
+def whole(found: TrainingPlan) -> float:
     """What the plan takes, from the first step to the last score."""
     how = found.recipe.training
     validations = -(-how.steps // how.validate_every) + found.scoring
@@ -204,7 +204,7 @@ def test_which_numbers_of_threads_are_tried() -> None:
 def test_a_measurement_is_neither_too_short_nor_too_long() -> None:
     def taking(seconds: float) -> int:
         calls: list[Any] = []
-        assert timed(lambda: calls.append(1) or seconds) == pytest.approx(seconds)
+        assert mean_seconds(lambda: calls.append(1) or seconds) == pytest.approx(seconds)
         return len(calls)
 
     assert [taking(seconds) for seconds in (0.0, 0.125, 0.25, 2.0, 60.0)] == [20, 8, 4, 2, 1]

@@ -54,7 +54,7 @@ class Clock:
 
         patch.setattr(Update, "__call__", slow_update)
         patch.setattr(validation.Validation, "__call__", slow_validation)
-        patch.setattr(loop, "TOLD", 0.0)
+        patch.setattr(loop, "REPORT_EVERY", 0.0)
         patch.setattr(Planner, "speed", lambda planner, recipe: self.speed(recipe))
         return self
 
