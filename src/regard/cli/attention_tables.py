@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from regard.lens.alignment.decision import ScoredReading
     from regard.training.evaluate.antecedents import Antecedents
-    from regard.training.evaluate.attention import AttentionReport
+    from regard.training.evaluate.attention_report import AttentionReport
 
 FEW = 8  # heads of a site that are shown side by side
 BEST = 8  # heads that are shown where there are more

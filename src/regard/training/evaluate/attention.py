@@ -4,42 +4,24 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
 
 from regard.interop.folders import locate
 from regard.lens.alignment.bitext import Bitext, read_bitext
 from regard.lens.alignment.choice import ReadingChoice, choose_by_gold, error_rates
-from regard.lens.alignment.decision import ScoredReading, align, compare
+from regard.lens.alignment.decision import align, compare
 from regard.lens.alignment.stored_choice import read_choice
 from regard.models import seams
 from regard.tasks import Translator
 from regard.text.grammar import Sentence, words
 from regard.text.scores import Gold, Score
-from regard.training.evaluate.antecedents import CHANCE, Antecedents, antecedent_attention
+from regard.training.evaluate.antecedents import antecedent_attention
+from regard.training.evaluate.attention_report import AttentionReport
 from regard.training.evaluate.batching import ProgressCallback, ignore_progress
 from regard.training.evaluate.result import Evaluation
 from regard.training.evaluate.sets import EvaluationData
 
 SENTENCES = 300  # aligned at most: more would change little
 VALIDATION = f"grammar:valid:{SENTENCES}"
-
-
-class AttentionReport(NamedTuple):
-    """Where alignments are read and how good they are, and which heads look at what "it" stands for."""
-
-    choice: ReadingChoice
-    lines: list[ScoredReading]
-    antecedents: Antecedents
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON takes it; shares are percentages."""
-        heads = [{**one._asdict(), "share": 100 * one.share} for one in self.antecedents.heads]
-        return {
-            "reading": str(self.choice.reading),
-            "chosen_by": self.choice.how,
-            "alignment": [{"name": one.name, "reading": str(one.reading), **one.rate._asdict()} for one in self.lines],
-            "antecedents": {"pronouns": self.antecedents.asked, "chance": 100 * CHANCE, "heads": heads},
-        }
 
 
 def look_into(

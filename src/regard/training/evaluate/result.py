@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from regard.text.scores import Comparison, LabelScore, LengthRow, Score
-
-if TYPE_CHECKING:
-    from regard.training.evaluate.attention import AttentionReport
+from regard.training.evaluate.attention_report import AttentionReport
 
 
 @dataclass(frozen=True)
