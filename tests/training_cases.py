@@ -19,7 +19,7 @@ import tomli_w
 import torch
 
 from regard.training import Outcome, train
-from regard.training.loop.state import checkpoints
+from regard.training.loop.checkpoint_files import checkpoints
 from regard.training.report.events import Event, Listener, Note, silent
 from tests.threads import THREADS
 

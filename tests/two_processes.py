@@ -18,7 +18,8 @@ from typing import Any
 import torch
 
 from regard.errors import RegardError
-from regard.training.data.prepare import Preparation, PreparedText
+from regard.training.data.prepare import Preparation
+from regard.training.data.prepared_text import PreparedText
 from regard.training.data.task_batches import TaskBatch
 from regard.training.loop.loop import TrainingLoop
 from regard.training.report.events import Event, Stepped

@@ -13,7 +13,7 @@ from regard.text.bpe import Paired, source_of, target_of
 from regard.text.store import Store
 from regard.text.subwords import Sampled
 from regard.text.tokenizer import Tokenizer
-from regard.training.data.prepare import PreparedText
+from regard.training.data.prepared_text import PreparedText
 from regard.training.data.task_batches import (
     BatchLoader,
     BlockLoader,

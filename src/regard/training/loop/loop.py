@@ -2,34 +2,31 @@
 
 from __future__ import annotations
 
-import hashlib
-import math
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-import torch
 from torch import Tensor
 
 from regard.errors import InputError
-from regard.models.checkpoint import Model, own_tensors
+from regard.models.checkpoint import Model
 from regard.text.batches import ahead
 from regard.training.data.task_batches import BatchLoader, TaskBatch
-from regard.training.loop.distributed import Workers
+from regard.training.loop.checkpoint_files import Position, save_state
+from regard.training.loop.clock import Clock
 from regard.training.loop.pace import SAVED, Deadline, Pace
 from regard.training.loop.selection import Selection
-from regard.training.loop.state import Position, save_state
-from regard.training.optim.optimizer import averaged_weights, moments, restore_moments
+from regard.training.loop.training_state import TrainingState
+from regard.training.optim.optimizer import averaged_weights
 from regard.training.optim.schedule import rate_at
 from regard.training.optim.updates import SkippedSteps, Update
+from regard.training.optim.workers import Workers
 from regard.training.recipe.recipe import Training
 from regard.training.report.events import Listener, Note, Saved, Stepped, Validated, silent
 
 NO_NUMBER = "the loss or a gradient is not a number"
 MOST_SKIPPED = 10  # steps in a row whose loss is no number before giving up
 MOVED = 0.1  # of the steps, by which their number changes before it is said
-RNG = ("chance/cpu", "chance/cuda")  # what a checkpoint calls the first process's random numbers
 REPORT_EVERY = 0.1  # seconds between two reports of where training stands
 
 
@@ -52,35 +49,15 @@ class TrainingLoop:
     interrupted: bool = False  # someone asked one of the processes to stop
     deadline: Deadline | None = None
     pace: Pace = field(init=False)
+    state: TrainingState = field(init=False)
     reported_end: int = 0  # the last step, as it was said last
 
     def __post_init__(self) -> None:
         self.pace = Pace.of(self.how.steps, self.position.moved)
         self.update.schedule_position = lambda step: self.pace.schedule_position(step)
+        self.state = TrainingState(self.model, self.update, self.workers)
 
     # What is kept of it
-
-    def tensors(self) -> dict[str, Tensor]:
-        """The training state: weights, their average, the optimizer's memory, and the state of the random numbers."""
-        tensors = {f"model/{name}": tensor for name, tensor in own_tensors(self.model).items()}
-        tensors |= {f"optimizer/{name}": tensor for name, tensor in moments(self.update.optimizer, self.model).items()}
-        if self.update.average is not None:
-            tensors |= {f"average/{name}": tensor for name, tensor in self.update.average.tensors().items()}
-        return tensors | self.rng_state()
-
-    def rng_state(self) -> dict[str, Tensor]:
-        """Of this process; those of the others stand beside the first's in a checkpoint, under their ranks."""
-        states = [torch.get_rng_state(), *([torch.cuda.get_rng_state()] if self.on_gpu else [])]
-        end = "" if self.workers.first else f"/{self.workers.rank}"
-        return {f"{name}{end}": state for name, state in zip(RNG, states, strict=False)}
-
-    def restore_rng(self, tensors: dict[str, Tensor]) -> None:
-        """Each process goes on with its own dropout; one that the checkpoint does not know gets some of its own."""
-        own = self.rng_state()
-        if not own.keys() & tensors.keys():
-            torch.manual_seed(seed_of([tensors[name] for name in RNG if name in tensors], self.workers.rank))
-        for name in own.keys() & tensors.keys():
-            (torch.cuda.set_rng_state if "/cuda" in name else torch.set_rng_state)(tensors[name])
 
     def restore(self, position: Position, tensors: dict[str, Tensor]) -> None:
         """Go on where a checkpoint left off."""
@@ -91,23 +68,13 @@ class TrainingLoop:
             self.deadline.measured = position.measured
         self.update.gradients.parts = position.micro_batches
         self.update.skipped = SkippedSteps(position.bad, position.skipped)
-        with torch.no_grad():
-            for name, weight in own_tensors(self.model).items():
-                weight.copy_(tensors[f"model/{name}"])
-        restore_moments(self.update.optimizer, self.model, below(tensors, "optimizer/"))
-        if self.update.average is not None:
-            self.update.average.restore(below(tensors, "average/"))
-        self.restore_rng(tensors)
-
-    @property
-    def on_gpu(self) -> bool:
-        return next(self.model.parameters()).is_cuda
+        self.state.restore(tensors)
 
     def save(self) -> None:
-        states = self.workers.gather(self.rng_state())
+        states = self.workers.gather(self.state.rng_state())
         if self.workers.first:
             keep = max(self.how.keep, self.how.last if self.how.average == "last" else 0)
-            tensors = self.tensors() | {name: state for own in states for name, state in own.items()}
+            tensors = self.state.tensors() | {name: state for own in states for name, state in own.items()}
             save_state(self.folder / "checkpoints", self.position, tensors, keep, self.planned)
             self.listener(Saved(self.position.step))
         self.workers.wait()
@@ -255,50 +222,3 @@ class TrainingLoop:
             position.waited = 0 if better else position.waited + 1
             self.listener(replace(validated, best=better))
         self.model.train()
-
-
-class Clock:
-    """Time spent training, over all starts, and how fast it goes of late."""
-
-    def __init__(self, before: float) -> None:
-        self.before, self.begun, self.reported = before, time.monotonic(), 0.0
-        self.tokens, self.marks = 0, [(time.monotonic(), 0, 0)]
-        self.saved = before  # when the newest checkpoint was
-        self.paused = 0.0  # seconds of this start that went into validations and checkpoints
-
-    def seconds(self) -> float:
-        return self.before + time.monotonic() - self.begun
-
-    def busy(self) -> float:
-        """Seconds of this start that went into steps."""
-        return time.monotonic() - self.begun - self.paused
-
-    def due(self, every: float) -> bool:
-        now = time.monotonic()
-        if now - self.reported < every:
-            return False
-        self.reported = now
-        return True
-
-    def speed(self, step: int) -> float:
-        """Tokens a second over the last few reports."""
-        self.marks = [*self.marks[-50:], (time.monotonic(), self.tokens, step)]
-        (then, tokens, _), (now, total, _) = self.marks[0], self.marks[-1]
-        return (total - tokens) / max(now - then, 1e-9)
-
-    def left(self, steps: int) -> float:
-        """Seconds, at the pace since the start."""
-        done = [mark for mark in self.marks if mark[2]]
-        if len(done) < 2 or done[-1][2] == done[0][2]:
-            return math.nan
-        return steps * (done[-1][0] - done[0][0]) / (done[-1][2] - done[0][2])
-
-
-def seed_of(states: Sequence[Tensor], rank: int) -> int:
-    """A process's own seed, from where the first process's random numbers stand."""
-    stand = b"".join(bytes(state.tolist()) for state in states)
-    return int.from_bytes(hashlib.blake2b(stand + rank.to_bytes(4), digest_size=7).digest())
-
-
-def below(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
-    return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}

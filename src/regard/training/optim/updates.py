@@ -12,10 +12,10 @@ import torch
 from torch import Tensor, nn
 
 from regard.training.data.task_batches import BatchTensors, TaskBatch, part_of
-from regard.training.loop.distributed import Workers
 from regard.training.optim.gradients import Gradients, zero_gradients
 from regard.training.optim.optimizer import Average, optimizer_for, set_rate
 from regard.training.optim.schedule import consistency_at, rate_at
+from regard.training.optim.workers import Workers
 from regard.training.recipe.recipe import Training
 
 WARM = 2  # runs before a recording, in which libraries set themselves up

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import torch
 
 from regard.models.config import Config
-from regard.training.data.prepare import PreparedText
+from regard.training.data.prepared_text import PreparedText
 from regard.training.data.task_batches import BatchLoader
 from regard.training.loop.pace import Deadline
 from regard.training.optim.updates import Update

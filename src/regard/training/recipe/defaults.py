@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 from regard.errors import InputError, UnknownNameError
 from regard.text.corpora import Checks, guess_kind, suits_two_fields
 from regard.text.grammar import is_grammar
-from regard.training.data.sources import SourceRows
 from regard.training.recipe.file_options import NO_OPTIONS, FileOptions
 from regard.training.recipe.fine_tuning import KINDS, Start
 from regard.training.recipe.recipe import TASKS
+from regard.training.recipe.source_rows import SourceRows
 
 HELD = 1_000  # rows kept back at most
 BRIEF, SMALLEST = 4, 2_000  # where there is little time a quarter of the vocabulary, which costs as much as the layers

@@ -15,7 +15,8 @@ from regard.errors import FileError, InputError
 from regard.text.bpe import Paired, source_of, target_of
 from regard.text.corpora import digest
 from regard.training.data.loaders import loaders_for
-from regard.training.data.prepare import Preparation, PreparedText
+from regard.training.data.prepare import Preparation
+from regard.training.data.prepared_text import PreparedText
 from regard.training.recipe.recipe import read_recipe
 from regard.training.report.events import Started
 from tests.families import decoder, encoder, transformer

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 
-from regard.training.loop.state import checkpoints, read_state, save_state
+from regard.training.loop.checkpoint_files import checkpoints, read_state, save_state
 from tests.training_cases import CHANCE, TINY, go, numbers, same, write_rows
 from tests.two_processes import together
 

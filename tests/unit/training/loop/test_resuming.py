@@ -23,7 +23,7 @@ import regard
 from regard.cli.app import app
 from regard.errors import FileError, InputError
 from regard.training.loop import loop
-from regard.training.loop.state import checkpoints
+from regard.training.loop.checkpoint_files import checkpoints
 from regard.training.report.events import Event, Finished, Preparing, Saved, Started, Stepped, Validated
 from tests.threads import THREADS
 from tests.training_cases import CHANCE, TINY, Heard, Stop, go, left_by, numbers, same, settings, write_rows
@@ -350,8 +350,8 @@ def full_as_safetensors_says(*args: Any, **kwargs: Any) -> None:
 @pytest.mark.parametrize(
     ("place", "fault"),
     [
-        ("regard.training.loop.state.save_file", full),
-        ("regard.training.loop.state.save_file", full_as_safetensors_says),
+        ("regard.training.loop.checkpoint_files.save_file", full),
+        ("regard.training.loop.checkpoint_files.save_file", full_as_safetensors_says),
         ("regard.models.checkpoint.save_file", full_as_safetensors_says),
         ("os.fsync", full),
     ],

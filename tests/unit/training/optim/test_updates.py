@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -27,16 +26,17 @@ from regard.training.data.task_batches import (
     part_of,
 )
 from regard.training.loop import loop
-from regard.training.loop.distributed import Workers
-from regard.training.loop.state import checkpoints, read_state
+from regard.training.loop.checkpoint_files import checkpoints, read_state
 from regard.training.optim.gradients import Gradients
 from regard.training.optim.loss import objective_for
 from regard.training.optim.optimizer import Average, moments, optimizer_for, restore_moments
 from regard.training.optim.updates import GraphUpdate, SkippedSteps, Update
+from regard.training.optim.workers import Workers
 from regard.training.plan.planning import Planner
 from regard.training.plan.probe import Speed
 from regard.training.recipe.recipe import Training, read_recipe
 from regard.training.report.events import Saved, Stepped
+from regard.training.run import run_builder
 from tests.bounds import small_apart
 from tests.families import FAMILIES
 from tests.training_cases import TINY, Heard, Stop, go, left_by, numbers, write_rows
@@ -372,7 +372,7 @@ def test_a_skipped_whole_batch_does_not_hold_back_the_parts_after_it(monkeypatch
 def test_ten_in_a_row_end_a_run_whose_batches_go_through_in_parts(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(import_module("regard.training.train"), "Update", Whole)
+    monkeypatch.setattr(run_builder, "Update", Whole)
     poisoned(monkeypatch, set(range(6, 1000)))
     with pytest.raises(InputError, match="10 steps in a row"):
         go(corpus, tmp_path, TINY, {"training.steps": 30, "training.micro_batches": 2})

@@ -14,8 +14,9 @@ import torch
 
 from regard.errors import InputError
 from regard.training import Outcome, train
+from regard.training.loop import clock as clock_module
 from regard.training.loop import loop, validation
-from regard.training.loop.state import checkpoints
+from regard.training.loop.checkpoint_files import checkpoints
 from regard.training.optim.updates import Update
 from regard.training.plan import planning
 from regard.training.plan.planning import Planner
@@ -40,7 +41,7 @@ class Clock:
         return self.now
 
     def put_in(self, patch: pytest.MonkeyPatch) -> Clock:
-        for module in (loop, planning, run, validation):
+        for module in (clock_module, planning, run, validation):
             patch.setattr(module, "time", self)
         update, validate = Update.__call__, validation.Validation.__call__
 

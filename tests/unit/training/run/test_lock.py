@@ -16,14 +16,14 @@ from typing import Any
 import pytest
 
 from regard.errors import FileError, InputError
-from regard.training.loop import lock
-from regard.training.loop.lock import locked
 from regard.training.report.events import Saved
+from regard.training.run import lock
+from regard.training.run.lock import locked
 from tests.training_cases import TINY, Heard, Stop, go, numbers, write_rows
 
 ROOT = Path(__file__).parents[4]
 HOLD = (
-    "import sys, time; from pathlib import Path; from regard.training.loop.lock import locked\n"
+    "import sys, time; from pathlib import Path; from regard.training.run.lock import locked\n"
     "with locked(Path(sys.argv[1])):\n"
     "    print('held', flush=True)\n"
     "    sys.stdin.read()\n"

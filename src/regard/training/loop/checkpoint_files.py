@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, fields
@@ -22,6 +21,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from regard.errors import FileError
+from regard.training.data.durable import sync
 
 FORMAT = 1
 PREFIX, PART = "step-", ".part"
@@ -88,15 +88,6 @@ def write_state(folder: Path, position: Position, tensors: dict[str, Tensor]) ->
     (folder / "state.json").write_text(json.dumps(described, indent=2) + "\n", encoding="utf-8")
     for path in (file, folder / "state.json", folder):
         sync(path)
-
-
-def sync(path: Path) -> None:
-    """Wait until it is on disk: a rename may otherwise overtake what it renames."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def digest_of(path: Path) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
@@ -12,23 +12,22 @@ from regard.models import save_model
 from regard.models.checkpoint import own_tensors
 from regard.tasks import load
 from regard.training.evaluate import evaluate, read_data
-from regard.training.loop.loop import TrainingLoop, below
-from regard.training.loop.state import checkpoints, read_state, step_of
+from regard.training.loop.checkpoint_files import checkpoints, read_state, step_of
+from regard.training.loop.loop import TrainingLoop
+from regard.training.loop.training_state import below
 from regard.training.recipe.recipe import Recipe
 from regard.training.report.events import Listener, Note, Preparing
-
-if TYPE_CHECKING:
-    from regard.training.train import TrainOptions
+from regard.training.run.train_options import TrainOptions
 
 
 @torch.no_grad()
-def average_last(run: TrainingLoop, listener: Listener) -> None:
+def average_last(loop: TrainingLoop, listener: Listener) -> None:
     """The mean of the last checkpoints' weights becomes the model."""
-    paths = [path for path in checkpoints(run.folder / "checkpoints") if run.planned(step_of(path))][: run.how.last]
+    paths = [path for path in checkpoints(loop.folder / "checkpoints") if loop.planned(step_of(path))][: loop.how.last]
     states = [below(read_state(path)[1], "model/") for path in paths]
-    for name, weight in own_tensors(run.model).items():
+    for name, weight in own_tensors(loop.model).items():
         weight.copy_(torch.stack([state[name].double() for state in states]).mean(0))
-    save_model(run.model.eval(), run.folder)
+    save_model(loop.model.eval(), loop.folder)
     listener(Note(f"averaged the weights of {', '.join(path.name for path in reversed(paths))}"))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,13 +13,11 @@ from regard.models.checkpoint import replace_file
 from regard.text.corpora.encoding import UTF_8
 from regard.training.recipe.recipe import Recipe, read_recipe, read_toml
 from regard.training.report.curves import curves_html, curves_svg
-from regard.training.report.events import Event, Listener, Stepped
 
-LOGGED = 1000  # steps, about
 FILES = ("train", "valid", "test")  # settings that only name files: what is in them counts, not what they are called
 
 
-class Folder:
+class RunFolder:
     """recipe.toml, run.json, log.jsonl and the curves of one run."""
 
     def __init__(self, path: Path) -> None:
@@ -138,33 +135,3 @@ def ways(sources: Sequence[Any]) -> list[tuple[Any, ...]]:
 
 def shown(value: Any) -> str:
     return "not set" if value is None else repr(value)
-
-
-def passed_over(event: Stepped) -> bool:
-    return bool(event.step % max(event.steps // LOGGED, 1)) and event.step != event.steps
-
-
-class LogWriter:
-    """A listener that writes log.jsonl as it goes and passes everything on; of the steps about a thousand are kept."""
-
-    def __init__(self, folder: Folder, listener: Listener) -> None:
-        self.path, self.listener = folder.path / "log.jsonl", listener
-
-    def __call__(self, event: Event) -> None:
-        if event.logged and not (isinstance(event, Stepped) and passed_over(event)):
-            self.append(event)
-        self.listener(event)
-
-    def append(self, event: Event) -> None:
-        row = {
-            key: None if isinstance(value, float) and not math.isfinite(value) else value
-            for key, value in event.row().items()
-        }
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            with self.path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(row, ensure_ascii=False) + "\n")
-        except OSError as error:
-            raise FileError(
-                f"cannot write {self.path}", found=str(error), do="make room, then give the same command again"
-            ) from error
