@@ -93,7 +93,6 @@ class TrainingLoop:
         clock = Clock(self.position.seconds)
         if self.deadline is not None:
             self.deadline.mark = (0.0, self.position.step)
-        self.model.train()
         for batch in self.batches():
             loss = self.step(batch)
             self.position.seconds = clock.seconds()
@@ -221,4 +220,3 @@ class TrainingLoop:
                     self.save_model()
             position.waited = 0 if better else position.waited + 1
             self.listener(replace(validated, best=better))
-        self.model.train()

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from regard.models.checkpoint import Model
 from regard.tasks import Translator
+from regard.tasks.eval_mode import eval_mode
 from regard.text.bpe import Paired, target_of
 from regard.text.tokenizer import Tokenizer
 from regard.training.data.task_batches import IGNORE_INDEX, BatchLoader
@@ -35,13 +36,13 @@ class Validation:
 
     def __call__(self, step: int) -> Validated:
         start = time.monotonic()
-        self.model.eval()
-        scores = self.losses()
         samples: list[Sample] = []
         intervals: dict[str, float] = {}
-        if self.recipe.task == "translate":
-            translated, intervals, samples = self.translations()
-            scores |= translated
+        with eval_mode(self.model):
+            scores = self.losses()
+            if self.recipe.task == "translate":
+                translated, intervals, samples = self.translations()
+                scores |= translated
         return Validated(step, time.monotonic() - start, scores, False, samples, intervals)
 
     @torch.no_grad()

@@ -27,7 +27,7 @@ def average_last(loop: TrainingLoop, listener: Listener) -> None:
     states = [below(read_state(path)[1], "model/") for path in paths]
     for name, weight in own_tensors(loop.model).items():
         weight.copy_(torch.stack([state[name].double() for state in states]).mean(0))
-    save_model(loop.model.eval(), loop.folder)
+    save_model(loop.model, loop.folder)
     listener(Note(f"averaged the weights of {', '.join(path.name for path in reversed(paths))}"))
 
 

@@ -61,11 +61,12 @@ class RunBuilder:
         return ProbeSetup(model.config, self.update(recipe, model, Workers()), loader)
 
     def model(self, recipe: Recipe) -> Model:
+        """In training mode, which nothing after this changes but for the length of a validation."""
         if recipe.start is not None:
             model = fine_tune_from(start_folder(recipe), recipe, self.prepared.labels)
         else:
             model = build(config_for(recipe, self.prepared.tokenizer, self.prepared.labels))
-        return model.to(self.options.device)
+        return model.to(self.options.device).train()
 
     def uses_graphs(self, recipe: Recipe, model: Model) -> bool:
         """Whether each shape's update is recorded once and replayed."""
