@@ -13,18 +13,13 @@ import pytest
 import torch
 
 from regard.training.loop.checkpoint_files import checkpoints, read_state, save_state
-from tests.training_cases import CHANCE, TINY, go, numbers, same, write_rows
+from tests.training_cases import CHANCE, TINY, go, same, write_rows
 from tests.two_processes import Launcher, under_torchrun
 
 pytestmark = [
     pytest.mark.xdist_group("processes"),  # in one worker: a stopped run and what starts processes are made once
     pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are made by fork"),
 ]
-
-
-@pytest.fixture(scope="module")
-def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_rows(tmp_path_factory.mktemp("corpus") / "numbers.tsv", numbers(80))
 
 
 @pytest.fixture(scope="module")

@@ -12,12 +12,7 @@ from regard.training import train
 from regard.training.recipe.derived import scaled
 from regard.training.recipe.recipe import Training, find_recipe, names
 from regard.training.recipe.resolve import Request, resolve
-from tests.training_cases import TINY, Heard, go, numbers, settings, write_rows
-
-
-@pytest.fixture(scope="module")
-def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_rows(tmp_path_factory.mktemp("corpus") / "numbers.tsv", numbers(80))
+from tests.training_cases import TINY, Heard, go, settings
 
 
 def resolved(what: Path | str, *given: str) -> Training:

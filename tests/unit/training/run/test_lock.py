@@ -19,7 +19,7 @@ from regard.errors import FileError, InputError
 from regard.training.report.events import Saved
 from regard.training.run import lock
 from regard.training.run.lock import locked
-from tests.training_cases import TINY, Heard, Stop, go, numbers, write_rows
+from tests.training_cases import TINY, Heard, Stop, go
 
 ROOT = Path(__file__).parents[4]
 HOLD = (
@@ -126,11 +126,6 @@ def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:
 
 
 # In a training
-
-
-@pytest.fixture(scope="module")
-def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_rows(tmp_path_factory.mktemp("corpus") / "numbers.tsv", numbers(80))
 
 
 def test_a_second_training_is_refused_and_the_first_goes_on(corpus: Path, tmp_path: Path) -> None:

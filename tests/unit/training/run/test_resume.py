@@ -26,7 +26,7 @@ from regard.training.loop import loop
 from regard.training.loop.checkpoint_files import checkpoints
 from regard.training.report.events import Event, Finished, Preparing, Saved, Started, Stepped, Validated
 from tests.threads import THREADS
-from tests.training_cases import CHANCE, TINY, Heard, Stop, go, left_by, numbers, same, settings, write_rows
+from tests.training_cases import CHANCE, TINY, Heard, Stop, go, left_by, same, settings
 
 ROOT = Path(__file__).parents[4]
 
@@ -34,11 +34,6 @@ ROOT = Path(__file__).parents[4]
 @pytest.fixture(autouse=True)
 def every_step_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loop, "REPORT_EVERY", 0.0)
-
-
-@pytest.fixture(scope="module")
-def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_rows(tmp_path_factory.mktemp("corpus") / "numbers.tsv", numbers(80))
 
 
 @pytest.fixture(scope="module")

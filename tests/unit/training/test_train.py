@@ -19,11 +19,6 @@ from tests.training_cases import CHANCE, TINY, Heard, Stop, go, numbers, same, s
 
 
 @pytest.fixture(scope="module")
-def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_rows(tmp_path_factory.mktemp("corpus") / "numbers.tsv", numbers(80))
-
-
-@pytest.fixture(scope="module")
 def whole(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("whole") / "model"
     go(corpus, folder, TINY, CHANCE)

@@ -23,7 +23,7 @@ from regard.training.plan.planning import Planner
 from regard.training.plan.probe import Probe, Speed
 from regard.training.recipe.recipe import Recipe
 from regard.training.report.events import Event, Note, Planned, Saved, Started, Stepped, Validated
-from tests.training_cases import CHANCE, TINY, Heard, Stop, go, left_by, numbers, same, settings, write_rows
+from tests.training_cases import CHANCE, TINY, Heard, Stop, go, left_by, same, settings
 
 run = import_module("regard.training.train")  # the name in the package is the function
 SIZES = {key: value for key, value in TINY.items() if key.startswith(("model.", "tokenizer.", "decoding."))}
@@ -62,11 +62,6 @@ class Clock:
     def speed(self, recipe: Recipe) -> Speed:
         self.now += 1.0
         return Speed(self.step(1), 1.4 * recipe.training.batch_tokens, 1000, "a model")
-
-
-@pytest.fixture(scope="module")
-def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_rows(tmp_path_factory.mktemp("corpus") / "numbers.tsv", numbers(80))
 
 
 @pytest.fixture
