@@ -9,16 +9,16 @@ from regard.text.bpe import source_of, target_of
 from regard.training.data.prepare import Preparation
 from regard.training.data.prepared_text import PreparedText
 from regard.training.recipe.recipe import read_recipe
-from tests.training_cases import Heard
+from tests.training_cases import EventRecorder
 
 
 def prepare(
-    folder: Path, heard: Heard | None = None, *, task: str = "translate", strict: bool = False, **tables: Any
+    folder: Path, heard: EventRecorder | None = None, *, task: str = "translate", strict: bool = False, **tables: Any
 ) -> PreparedText:
     """Files beside the folder, made ready for training."""
     tables.setdefault("tokenizer", {"vocabulary": 300})
     recipe = read_recipe({"task": task, **tables})
-    preparation = Preparation(recipe, folder, folder / "model", strict, heard or Heard())
+    preparation = Preparation(recipe, folder, folder / "model", strict, heard or EventRecorder())
     preparation.check()
     return preparation.run(None)
 

@@ -29,7 +29,7 @@ from regard.training.data.task_batches import TaskBatch
 from regard.training.loop import loop
 from regard.training.loop.loop import TrainingLoop
 from regard.training.report.events import Event, Stepped
-from tests.training_cases import CHANCE, TINY, go
+from tests.training_cases import RANDOM, TINY, go
 
 ROOT = Path(__file__).parents[1]
 SECONDS = 100  # after which a run that has not ended never will
@@ -141,7 +141,7 @@ def main(corpus: str, folder: str, fault: str) -> None:
 
     TrainingLoop.step, Preparation.open = step, open_  # type: ignore[method-assign]
     try:
-        note(status=go(Path(corpus), Path(folder), TINY, CHANCE, listener=listener).status)
+        note(status=go(Path(corpus), Path(folder), TINY, RANDOM, listener=listener).status)
     except RegardError as error:
         note(status="failed", error=str(error))
 

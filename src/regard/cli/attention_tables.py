@@ -22,8 +22,8 @@ def attention_views(attention: AttentionReport) -> list[RenderableType]:
     from rich.text import Text
 
     views: list[RenderableType] = [alignment_view(attention.lines, attention.lines[0].rate.sentences)]
-    if attention.antecedents.asked:
-        asked, chance = attention.antecedents.asked, "chance: 50 %"
+    if attention.antecedents.pronouns:
+        asked, chance = attention.antecedents.pronouns, "chance: 50 %"
         views += [Text(f'the antecedent of "it" above the rival noun, of {asked:,} pronouns; {chance}')]
         views += [antecedents_view(attention.antecedents)]
     return views

@@ -34,7 +34,7 @@ class Antecedents(NamedTuple):
     """All heads that can be asked, and of how many pronouns they were."""
 
     heads: list[HeadShare]
-    asked: int
+    pronouns: int
 
 
 def antecedent_attention(
@@ -47,11 +47,11 @@ def antecedent_attention(
 
     The target is the reference, read by the decoder; no more than `most` sentences are asked.
     """
-    asked = [one for one in sentences if one.pronouns][:most]
+    chosen = [one for one in sentences if one.pronouns][:most]
     sites = [site for site in seams(translator.model) if "encoder" in site or "cross" in site]
     more: Counter[tuple[str, str, int]] = Counter()
     heads: list[tuple[str, str, int]] = []
-    for some in batched(asked, translator.batch, on_progress):
+    for some in batched(chosen, translator.batch, on_progress):
         rows = [encode_pair(translator, one.source, one.target, words) for one in some]
         call = forced(translator, rows, sites)
         heads = [
@@ -60,7 +60,7 @@ def antecedent_attention(
         for number, (row, sentence) in enumerate(zip(rows, some, strict=True)):
             for pronoun in sentence.pronouns:
                 more.update(looks(call, number, row, pronoun))
-    count = sum(len(one.pronouns) for one in asked)
+    count = sum(len(one.pronouns) for one in chosen)
     return Antecedents([HeadShare(*head, more[head] / count) for head in heads], count)
 
 

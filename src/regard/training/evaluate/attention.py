@@ -39,7 +39,7 @@ def look_into(
         return evaluation
     sentences = data.sentences()
     attention = attention_of(translator, sentences, read_choice(locate(name), translator.model), on_progress)
-    rate, asked = attention.lines[0].rate, attention.antecedents.asked
+    rate, pronouns = attention.lines[0].rate, attention.antecedents.pronouns
     signature = f"read:{attention.choice.reading}|sentences:{rate.sentences}"
     scores = [
         Score("alignment_error_rate", 100 * rate.aer, f"{signature}|links:possible"),
@@ -49,7 +49,7 @@ def look_into(
     if data.grammar.name == "valid":
         notes += ["the place was chosen on this very set, where it reads best"]
     if len(sentences) > SENTENCES:
-        notes += [f"alignments are scored on the first {SENTENCES} sentences, antecedents on {asked} pronouns"]
+        notes += [f"alignments are scored on the first {SENTENCES} sentences, antecedents on {pronouns} pronouns"]
     return replace(
         evaluation, scores=[*evaluation.scores, *scores], attention=attention, notes=[*evaluation.notes, *notes]
     )

@@ -23,5 +23,5 @@ class AttentionReport(NamedTuple):
             "reading": str(self.choice.reading),
             "chosen_by": self.choice.how,
             "alignment": [{"name": one.name, "reading": str(one.reading), **one.rate._asdict()} for one in self.lines],
-            "antecedents": {"pronouns": self.antecedents.asked, "chance": 100 * CHANCE, "heads": heads},
+            "antecedents": {"pronouns": self.antecedents.pronouns, "chance": 100 * CHANCE, "heads": heads},
         }

@@ -55,7 +55,7 @@ def classify(
     with eval_mode_with_batch(classifier, batch):
         for numbers in batched(order, classifier.batch, on_progress):
             best = classifier.read([rows[number] for number in numbers]).argmax(-1).tolist()
-            predictions |= {number: labels[place] for number, place in zip(numbers, best, strict=True)}
+            predictions |= {number: labels[index] for number, index in zip(numbers, best, strict=True)}
     return [predictions[number] for number in range(len(rows))]
 
 

@@ -43,11 +43,11 @@ def evaluate_masks(
     given, config = data.texts(), classifier.model.config
     rows, notes = truncate_rows(encode(classifier.tokenizer, given.texts, config.vocabulary), config)
     masked = MaskedRows(rows, choose(rows, special_ids(rows, classifier.tokenizer)))
-    asked, start = sum(map(len, masked.positions)), perf_counter()
-    if not asked:
+    tokens, start = sum(map(len, masked.positions)), perf_counter()
+    if not tokens:
         raise InputError(f"{data.name} has no words to mask", found=f"{len(rows)} texts", do="give texts with words")
     nats, right = fill_all(classifier, masked, batch, on_progress)
-    signature = f"masked:{MASKED}|seed:{SEED}|tokens:{asked}"
+    signature = f"masked:{MASKED}|seed:{SEED}|tokens:{tokens}"
     return Evaluation(
         task="masked words",
         data=data.name,
@@ -55,9 +55,9 @@ def evaluate_masks(
         unit="texts",
         seconds=perf_counter() - start,
         scores=[
-            Score("accuracy", 100 * right / asked, signature),
-            Score("nats_per_token", nats / asked, signature),
-            Score("perplexity", perplexity(nats / asked), signature),
+            Score("accuracy", 100 * right / tokens, signature),
+            Score("nats_per_token", nats / tokens, signature),
+            Score("perplexity", perplexity(nats / tokens), signature),
         ],
         baseline="every token alike",
         baselines={"accuracy": 100 / config.vocabulary, **uniform(config.vocabulary)},

@@ -76,9 +76,7 @@ class Ablation:
     heads: tuple[SiteHead, ...]
     alone: Effect  # of each head on the mean probability of the right pronoun
     search_rows: list[AblationRow]  # on the sentences of the search: no head, then the best set of each size
-    test_rows: list[
-        AblationRow
-    ]  # on others: no head, the heads found, and as many at random, again and again, if there are
+    test_rows: list[AblationRow]  # on others: no head, the heads found, and as many at random, if there are so many
     searched: SentenceCounts
     tested: SentenceCounts
 

@@ -14,7 +14,7 @@ from regard.training.recipe.recipe import read_recipe
 from regard.training.report.events import Started
 from tests.families import decoder, encoder, transformer
 from tests.prepare_cases import prepare, texts
-from tests.training_cases import ENGLISH, FRENCH, STACK, TINY, Heard, go, numbers, write_rows
+from tests.training_cases import ENGLISH, FRENCH, STACK, TINY, EventRecorder, go, numbers, write_rows
 
 
 @pytest.mark.parametrize("task", ["classify", "mask", "translate"])
@@ -28,7 +28,7 @@ def test_validation_texts_may_be_longer_than_what_is_trained_on(task: str, tmp_p
     how = {"data.longest": 24, "data.valid": [str(valid)]}
     if task == "translate":
         how |= {"model.positions": "learned", "model.max_length": 24}
-    heard = Heard()
+    heard = EventRecorder()
     settings_ = TINY if task == "translate" else STACK
     assert go(train, tmp_path / "model", settings_, how, task=task, listener=heard).status == "finished"
     assert "1 validation texts have more than 24 tokens" in heard.warnings
@@ -37,7 +37,7 @@ def test_validation_texts_may_be_longer_than_what_is_trained_on(task: str, tmp_p
 def test_texts_longer_than_the_positions_of_the_model_are_refused_before_training(tmp_path: Path) -> None:
     rows = [*numbers(60), (" ".join(ENGLISH * 5), " ".join(FRENCH * 5))]
     train = write_rows(tmp_path / "a.tsv", rows)
-    heard = Heard()
+    heard = EventRecorder()
     with pytest.raises(InputError, match="positions for 16 tokens") as error:
         go(train, tmp_path / "model", TINY, {"model.positions": "learned", "model.max_length": 16}, listener=heard)
     assert "data.longest = 16" in error.value.do

@@ -12,14 +12,14 @@ from regard.errors import FileError, InputError
 from regard.text.bpe import Paired
 from regard.training.report.events import Started
 from tests.prepare_cases import prepare, texts
-from tests.training_cases import STACK, TINY, Heard, go, numbers, write_rows
+from tests.training_cases import STACK, TINY, EventRecorder, go, numbers, write_rows
 
 
 def test_pairs_become_ids_on_disk(tmp_path: Path) -> None:
     rows = numbers(60)
     write_rows(tmp_path / "a.tsv", rows[:40])
     write_rows(tmp_path / "v.tsv", rows[40:])
-    heard = Heard()
+    heard = EventRecorder()
     prepared = prepare(tmp_path, heard, data={"train": "a.tsv", "valid": "v.tsv"})
     assert list(zip(texts(prepared, "source"), texts(prepared, "target"), strict=True)) == rows[:40]
     assert prepared.valid == rows[40:]
@@ -32,7 +32,7 @@ def test_pairs_become_ids_on_disk(tmp_path: Path) -> None:
 def test_what_was_prepared_is_opened_again(tmp_path: Path) -> None:
     write_rows(tmp_path / "a.tsv", numbers(40))
     data = {"train": "a.tsv", "held": 5}
-    first, heard = prepare(tmp_path, data=data), Heard()
+    first, heard = prepare(tmp_path, data=data), EventRecorder()
     second = prepare(tmp_path, heard, data=data)
     assert not heard.events
     assert texts(first, "source") == texts(second, "source")
@@ -52,7 +52,7 @@ def test_two_vocabularies_are_learnt_each_from_its_side(tmp_path: Path) -> None:
 def test_what_is_dropped_is_counted_and_told(tmp_path: Path) -> None:
     rows = [*numbers(40), ("empty", ""), ("one", "two", "three"), ("long " * 60, "long " * 60)]
     write_rows(tmp_path / "a.tsv", rows)
-    heard = Heard()
+    heard = EventRecorder()
     prepared = prepare(tmp_path, heard, data={"train": "a.tsv", "held": 4, "longest": 40})
     assert "1 row dropped: empty side" in heard.warnings
     assert "1 row dropped: longer than 40 tokens (data.longest)" in heard.warnings
@@ -120,7 +120,7 @@ def test_a_label_that_only_the_validation_set_has_is_a_label_too(tmp_path: Path)
 
 def test_a_test_set_that_is_not_there_is_missed_before_training(tmp_path: Path) -> None:
     train = write_rows(tmp_path / "a.tsv", numbers(40))
-    heard = Heard()
+    heard = EventRecorder()
     with pytest.raises(FileError, match=r"nowhere.tsv"):
         go(train, tmp_path / "model", TINY, {"data.test": {"news": "nowhere.tsv"}}, listener=heard)
     assert not heard.of(Started)
@@ -134,7 +134,7 @@ def test_sets_of_the_built_in_language_may_be_counted_wherever_they_are_named(tm
 
 def test_a_score_that_the_task_does_not_have_is_refused_before_training(tmp_path: Path) -> None:
     rows = [(english, "ab"[n % 2]) for n, (english, _) in enumerate(numbers(40))]
-    heard = Heard()
+    heard = EventRecorder()
     with pytest.raises(InputError, match="bleu"):
         go(write_rows(tmp_path / "a.tsv", rows), tmp_path / "model", STACK, {"training.select": "bleu"}, listener=heard)
     assert not heard.of(Started)

@@ -10,21 +10,21 @@ from hypothesis import strategies as st
 
 from regard.text.corpora import digest
 from tests.prepare_cases import prepare, texts
-from tests.training_cases import STACK, Heard, go, numbers, write_rows
+from tests.training_cases import STACK, EventRecorder, go, numbers, write_rows
 
 
 def test_rows_of_the_validation_set_are_not_trained_on(tmp_path: Path) -> None:
     rows = numbers(50)
     write_rows(tmp_path / "a.tsv", rows)
     write_rows(tmp_path / "v.tsv", [(f" {english.replace(' ', '  ')} ", french) for english, french in rows[:20]])
-    heard = Heard()
+    heard = EventRecorder()
     prepared = prepare(tmp_path, heard, data={"train": "a.tsv", "valid": "v.tsv"})
     assert "20 rows dropped: also in the validation set" in heard.warnings
     assert texts(prepared, "source") == [english for english, _ in rows[20:]]
 
 
 def test_the_built_in_language_keeps_its_sets_apart_too(tmp_path: Path) -> None:
-    heard = Heard()
+    heard = EventRecorder()
     prepared = prepare(tmp_path, heard, data={"train": "grammar:train:60", "valid": "grammar:train:10"})
     assert len(prepared.columns["source"]) <= 50
     assert "also in the validation set" in heard.warnings

@@ -63,14 +63,14 @@ def by_loops(task: Translator, row: str, site: str, head: int) -> float:
 def test_every_head_is_asked_as_its_definition_says() -> None:
     task = translator()
     found = antecedent_attention(task, SENTENCES)
-    assert found.asked == 9
+    assert found.pronouns == 9
     assert [(one.row, one.site, one.head) for one in found.heads] == [
         *(("it", "encoder.0.self", head) for head in (0, 1)),
         *((row, "decoder.0.cross", head) for row in ("output", "input") for head in (0, 1)),
     ]
     for one in found.heads:
         assert one.share == pytest.approx(by_loops(task, one.row, one.site, one.head))
-    assert antecedent_attention(task, SENTENCES, most=4).asked == 4
+    assert antecedent_attention(task, SENTENCES, most=4).pronouns == 4
     without = [replace(one, pronouns=()) for one in SENTENCES]
     assert antecedent_attention(task, without) == ([], 0)
 

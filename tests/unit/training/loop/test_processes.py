@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from regard.training.loop.checkpoint_files import checkpoints, read_state, save_state
-from tests.training_cases import CHANCE, TINY, go, same, write_rows
+from tests.training_cases import RANDOM, TINY, go, same, write_rows
 from tests.two_processes import Launcher, under_torchrun
 
 pytestmark = [
@@ -86,7 +86,7 @@ def test_a_checkpoint_with_the_dropout_of_one_process_alone_is_still_read(
 def test_one_process_goes_on_with_what_two_began(corpus: Path, broken: Path, tmp_path: Path) -> None:
     folder = copied(broken, tmp_path)
     before = read_state(checkpoints(folder / "checkpoints")[0])[1]["chance/cpu"]
-    assert go(corpus, folder, TINY, CHANCE).status == "finished"
+    assert go(corpus, folder, TINY, RANDOM).status == "finished"
     after = read_state(checkpoints(folder / "checkpoints")[0])[1]
     assert [name for name in after if name.startswith("chance/")] == ["chance/cpu"]
     assert not torch.equal(after["chance/cpu"], before)

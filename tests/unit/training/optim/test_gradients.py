@@ -19,7 +19,7 @@ from regard.training.optim.gradients import Gradients
 from regard.training.report.events import Saved
 from tests.bounds import small_apart
 from tests.families import FAMILIES
-from tests.training_cases import TINY, Heard, Stop, go
+from tests.training_cases import TINY, EventRecorder, Stop, go
 from tests.update_cases import CPU, ERRORS, TASKS, batch_for, close, gradients_of, objective
 
 
@@ -122,13 +122,13 @@ def test_parts_are_told_and_kept_and_change_nothing(
         return one(self, batch, *more)
 
     monkeypatch.setattr(Gradients, "one", scarce)
-    heard = Heard(lambda event: isinstance(event, Saved) and event.step == 3)
+    heard = EventRecorder(lambda event: isinstance(event, Saved) and event.step == 3)
     with pytest.raises(Stop):
         go(corpus, tmp_path / "parts", TINY, quiet, listener=heard)
     assert "in 4 parts" in heard.warnings
     assert read_state(checkpoints(tmp_path / "parts" / "checkpoints")[0])[0].micro_batches == 4
     monkeypatch.setattr(Gradients, "one", one)
-    go(corpus, tmp_path / "parts", TINY, quiet, listener=(again := Heard()))
+    go(corpus, tmp_path / "parts", TINY, quiet, listener=(again := EventRecorder()))
     assert "parts" not in again.warnings
     whole, parts = (read_state(checkpoints(tmp_path / name / "checkpoints")[0]) for name in ("whole", "parts"))
     assert parts[0].micro_batches == 4

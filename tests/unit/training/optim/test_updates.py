@@ -23,7 +23,7 @@ from regard.training.recipe.recipe import Training
 from regard.training.report.events import Saved, Stepped
 from regard.training.run import run_builder
 from tests.families import FAMILIES
-from tests.training_cases import TINY, Heard, Stop, go
+from tests.training_cases import TINY, EventRecorder, Stop, go
 from tests.update_cases import CPU, batch_for, objective, poisoned
 
 
@@ -31,7 +31,7 @@ def test_a_step_without_a_number_is_skipped_and_told(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     poisoned(monkeypatch, {4, 5, 6})
-    heard = Heard()
+    heard = EventRecorder()
     quiet = {"training.average": "moving", "training.checkpoint_every": 1, "training.validate_every": 10,
              "training.keep": 20}  # fmt: skip
     assert go(corpus, tmp_path, TINY, quiet, listener=heard).status == "finished"
@@ -86,7 +86,7 @@ def test_nine_in_a_row_across_an_interruption_still_count(
     with monkeypatch.context() as patch:
         poisoned(patch, set(range(1, 10)))
         with pytest.raises(Stop):
-            go(corpus, tmp_path, TINY, how, listener=Heard(lambda e: isinstance(e, Saved) and e.step == 9))
+            go(corpus, tmp_path, TINY, how, listener=EventRecorder(lambda e: isinstance(e, Saved) and e.step == 9))
     with monkeypatch.context() as patch:
         poisoned(patch, {1})
         with pytest.raises(InputError, match="10 steps in a row"):
@@ -164,7 +164,7 @@ def test_gradients_are_clipped_to_the_length_asked_for(monkeypatch: pytest.Monke
 
 
 def test_steps_tell_where_training_stands(corpus: Path, tmp_path: Path) -> None:
-    heard = Heard()
+    heard = EventRecorder()
     go(corpus, tmp_path, TINY, listener=heard)
     steps = heard.of(Stepped)
     assert [event.step for event in steps] == list(range(1, 11))

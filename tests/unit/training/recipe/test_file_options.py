@@ -14,7 +14,7 @@ from regard.training import train
 from regard.training.evaluate import evaluate, read_data
 from regard.training.recipe.file_options import FileOptions
 from regard.training.recipe.resolve import Request, resolve
-from tests.training_cases import TINY, Heard, numbers, settings, write_rows
+from tests.training_cases import TINY, EventRecorder, numbers, settings, write_rows
 
 HOW: dict[str, Any] = {"settings": settings(TINY, {"training.steps": 2}), "device": "cpu", "threads": 1}
 
@@ -30,10 +30,10 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_training_reads_three_columns_and_says_which(place: Path, tmp_path: Path) -> None:
-    heard = Heard()
+    heard = EventRecorder()
     assert train("three.tsv", tmp_path / "a", data=place, listener=heard, **HOW).status == "finished"
     assert "three.tsv has 3 columns: reads columns 0 and 1" in heard.notes
-    rehearsed = Heard()
+    rehearsed = EventRecorder()
     train("three.tsv", tmp_path / "b", data=place, listener=rehearsed, dry_run=True, **HOW)
     assert "three.tsv has 3 columns" in rehearsed.notes
 
