@@ -4,7 +4,7 @@
 validation sentences alone, and chooses by a rule that was written before any of them was trained:
 
 1. Fit to ship: validation BLEU within `NEAR` of the best seed's, and every sentence of the golden examples right.
-2. Of those, models in which few heads decide: at most `Wanted.most` heads, found on one part of the validation
+2. Of those, models in which few heads decide: at most `AblationOptions.most` heads, found on one part of the validation
    sentences, without which agreement falls below `BROKEN` on the other part while BLEU of sentences without pronouns
    loses at most `COST` there. If none does, all that are fit.
 3. Of those the one with the fewest such heads, then with the highest validation BLEU.
@@ -49,7 +49,7 @@ def measured(folder: Path) -> Row:
     import regard
     from regard.text.grammar import examples, sentences
     from regard.training.evaluate import evaluate, read_data
-    from regard.training.evaluate.pronoun_heads import Wanted, ablate_pronouns
+    from regard.training.evaluate.pronoun_heads import AblationOptions, ablate_pronouns
 
     task = regard.load(folder)
     assert isinstance(task, regard.Translator)
@@ -62,10 +62,10 @@ def measured(folder: Path) -> Row:
     far = [one for one in sentences("valid", *SECOND) if one.source not in known]
     row = {"bleu": scores["bleu"], "agreement": scores["pronoun_agreement"], "wrong": wrong}
     try:
-        found = ablate_pronouns(task, near, far, Wanted(draws=3, allow=COST))
+        found = ablate_pronouns(task, near, far, AblationOptions(draws=3, allow=COST))
     except regard.RegardError as error:
         return {**row, "heads": [], "why": str(error)}
-    before, without, *others = [line.measured for line in found.shown]
+    before, without, *others = [line.scores for line in found.test_rows]
     return {
         **row, "heads": found.to_dict()["heads"], "with": before.agreement, "without": without.agreement,
         "cost": before.bleu - without.bleu, "random": [one.agreement for one in others],

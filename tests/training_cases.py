@@ -19,7 +19,7 @@ import tomli_w
 import torch
 
 from regard.training import Outcome, train
-from regard.training.loop.state import checkpoints
+from regard.training.loop.checkpoint_files import checkpoints
 from regard.training.report.events import Event, Listener, Note, silent
 from tests.threads import THREADS
 
@@ -34,7 +34,7 @@ TINY = {
     "training.validate_every": 4, "training.checkpoint_every": 3,
     "decoding.beams": 1,
 }  # fmt: skip
-CHANCE = {
+RANDOM = {
     "model.dropout": 0.2, "model.attention_dropout": 0.1, "training.subword_dropout": 0.3, "training.average": "moving",
 }  # fmt: skip
 STACK = {key: value for key, value in TINY.items() if not key.startswith("model.")}
@@ -84,7 +84,7 @@ def go(corpus: Path | str, folder: Path, *parts: dict[str, Any], listener: Liste
     return train(str(corpus), folder, **how, **more)
 
 
-class Heard:
+class EventRecorder:
     """A listener that remembers, and stops the run at the first event that it is told to stop at."""
 
     def __init__(self, stop: Callable[[Event], bool] = lambda event: False) -> None:
@@ -134,7 +134,7 @@ def killed_again_and_again(corpus: Path, folder: Path, seed: int, times: int = 8
     for number in range(times + 1):
         child = os.fork()
         if child == 0:
-            go(corpus, folder, TINY, CHANCE, listener=lambda event: time.sleep(0.004))
+            go(corpus, folder, TINY, RANDOM, listener=lambda event: time.sleep(0.004))
             os._exit(0)
         if number < times:
             time.sleep(chance.uniform(0.1, 0.6))

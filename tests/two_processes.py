@@ -1,8 +1,10 @@
-"""One run in two processes, as torchrun starts them, and what each of them did.
+"""One run in several processes, and what each of them did.
 
 As a script, `torchrun -m tests.two_processes CORPUS FOLDER FAULT` is one of the processes. FAULT is empty, "stop:5" for
 a signal at step 5, or "blind:1" where the second process cannot open what the first one prepared. Each appends to
-FOLDER-RANK.jsonl what its dropout is about to draw, step by step, and how it ended.
+FOLDER-RANK.jsonl what its dropout is about to draw, step by step, and how it ended. Without torchrun, `python -m
+tests.two_processes` imports everything once and then forks the processes of one run after the other, as many as its
+input asks for.
 """
 
 from __future__ import annotations
@@ -10,31 +12,102 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
+import time
+import traceback
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from regard.errors import RegardError
-from regard.training.data.prepare import Preparation, Prepared
-from regard.training.data.task_batches import Fed
-from regard.training.loop.loop import Run
+from regard.training.data.prepare import Preparation
+from regard.training.data.prepared_text import PreparedText
+from regard.training.data.task_batches import TaskBatch
+from regard.training.loop import loop
+from regard.training.loop.loop import TrainingLoop
 from regard.training.report.events import Event, Stepped
-from tests.training_cases import CHANCE, TINY, go
+from tests.training_cases import RANDOM, TINY, go
 
 ROOT = Path(__file__).parents[1]
+SECONDS = 100  # after which a run that has not ended never will
+Notes = list[list[dict[str, Any]]]  # of each process, by rank
 
 
-def together(corpus: Path, folder: Path, fault: str = "", processes: int = 2) -> list[list[dict[str, Any]]]:
+def under_torchrun(corpus: Path, folder: Path, fault: str = "", processes: int = 2) -> Notes:
     """Train in several processes; what each of them wrote down."""
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(processes)]
     command += ["-m", "tests.two_processes", str(corpus), str(folder), fault]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=ROOT, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, cwd=ROOT, check=False)
     assert done.returncode == 0, done.stderr
+    return notes_of(folder, processes)
+
+
+def notes_of(folder: Path, processes: int) -> Notes:
     notes = [folder.with_name(f"{folder.name}-{rank}.jsonl") for rank in range(processes)]
     return [[json.loads(line) for line in note.read_text(encoding="utf-8").splitlines()] for note in notes]
+
+
+class Launcher:
+    """Does what torchrun does, without importing PyTorch again for every process of every run."""
+
+    def __init__(self) -> None:
+        command = [sys.executable, "-m", "tests.two_processes"]
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+        self.server = subprocess.Popen(command, cwd=ROOT, **pipes)  # type: ignore[call-overload]
+
+    def __call__(self, corpus: Path, folder: Path, fault: str = "", processes: int = 2) -> Notes:
+        self.server.stdin.write(json.dumps([str(corpus), str(folder), fault, processes]) + "\n")
+        self.server.stdin.flush()
+        assert self.server.stdout.readline() == "done\n"
+        return notes_of(folder, processes)
+
+    def close(self) -> None:
+        self.server.stdin.close()
+        self.server.stdout.close()
+        self.server.wait()
+
+
+def serve() -> None:
+    """Run after run; this process itself never computes anything, so that it can be forked."""
+    for line in sys.stdin:
+        corpus, folder, fault, processes = json.loads(line)
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        children = [fork(rank, processes, port, [corpus, folder, fault]) for rank in range(processes)]
+        sys.stdout.write("done\n" if all_ended(children) else "failed\n")
+        sys.stdout.flush()
+
+
+def fork(rank: int, count: int, port: int, arguments: list[str]) -> int:
+    """One process, with the environment that torchrun would give it."""
+    child = os.fork()
+    if child:
+        return child
+    address = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+    os.environ.update({"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(count), **address})
+    try:
+        main(*arguments)
+    except BaseException:
+        traceback.print_exc()
+        os._exit(1)
+    os._exit(0)
+
+
+def all_ended(children: list[int]) -> bool:
+    """Whether every process ended well, in time."""
+    end, statuses = time.monotonic() + SECONDS, dict.fromkeys(children, -1)
+    while -1 in statuses.values() and time.monotonic() < end:
+        for child in [child for child, status in statuses.items() if status == -1]:
+            ended, status = os.waitpid(child, os.WNOHANG)
+            statuses[child] = os.waitstatus_to_exitcode(status) if ended else -1
+        time.sleep(0.01)
+    for child in [child for child, status in statuses.items() if status == -1]:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    return set(statuses.values()) == {0}
 
 
 def next_draws() -> list[float]:
@@ -47,17 +120,17 @@ def next_draws() -> list[float]:
 def main(corpus: str, folder: str, fault: str) -> None:
     rank = int(os.environ["RANK"])
     kind, _, number = fault.partition(":")
-    plain_step, plain_open = Run.step, Preparation.open
+    plain_step, plain_open = TrainingLoop.step, Preparation.open
 
     def note(**what: Any) -> None:
         with Path(f"{folder}-{rank}.jsonl").open("a", encoding="utf-8") as file:
             file.write(json.dumps(what) + "\n")
 
-    def step(run: Run, fed: Fed) -> torch.Tensor:
-        note(step=run.position.step + 1, draws=next_draws())
-        return plain_step(run, fed)
+    def step(training: TrainingLoop, batch: TaskBatch) -> torch.Tensor:
+        note(step=training.position.step + 1, draws=next_draws())
+        return plain_step(training, batch)
 
-    def open_(preparation: Preparation) -> Prepared:
+    def open_(preparation: Preparation) -> PreparedText:
         if kind == "blind" and rank == int(number):
             raise FileNotFoundError("no such file here: meta.json")
         return plain_open(preparation)
@@ -66,15 +139,17 @@ def main(corpus: str, folder: str, fault: str) -> None:
         if kind == "stop" and isinstance(event, Stepped) and event.step == int(number):
             signal.raise_signal(signal.SIGTERM)
 
-    Run.step, Preparation.open = step, open_  # type: ignore[method-assign]
+    TrainingLoop.step, Preparation.open = step, open_  # type: ignore[method-assign]
     try:
-        note(status=go(Path(corpus), Path(folder), TINY, CHANCE, listener=listener).status)
+        note(status=go(Path(corpus), Path(folder), TINY, RANDOM, listener=listener).status)
     except RegardError as error:
         note(status="failed", error=str(error))
 
 
 if __name__ == "__main__":
-    from regard.training.loop import loop
-
-    loop.TOLD = 0.0
-    main(*sys.argv[1:])
+    loop.REPORT_EVERY = 0.0
+    if len(sys.argv) > 1:
+        main(*sys.argv[1:])
+    else:
+        torch.optim.AdamW([torch.nn.Parameter(torch.zeros(1))])  # imports a lot, once for all children
+        serve()

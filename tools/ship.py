@@ -20,7 +20,7 @@ from benchmarks.grammar_seeds import few
 from regard.cli import app
 from regard.text.grammar import sentences
 from regard.training.evaluate import evaluate, look_into, read_data
-from regard.training.evaluate.pronoun_heads import Ablation, Wanted, ablate_pronouns
+from regard.training.evaluate.pronoun_heads import Ablation, AblationOptions, ablate_pronouns
 
 PLACE = Path(regard.__file__).parent / "pretrained"
 FRESH = 20261116  # a seed of the sets from which nothing was drawn before the choice was made
@@ -58,7 +58,7 @@ def scored(name: str) -> tuple[dict[str, dict[str, float]], Ablation]:
         result = look_into(evaluate(task, given, batch=128, language="fr"), task, given, name)
         found[label] = {one.name: round(one.value, 2) for one in result.scores}
     shown = sentences("test", 1500, FRESH)
-    return found, ablate_pronouns(task, sentences("valid", 1200), shown, Wanted())
+    return found, ablate_pronouns(task, sentences("valid", 1200), shown, AblationOptions())
 
 
 def card(scores: dict[str, dict[str, float]], heads: Ablation, seeds: list[dict[str, Any]], seed: int) -> str:
@@ -68,7 +68,7 @@ def card(scores: dict[str, dict[str, float]], heads: Ablation, seeds: list[dict[
     rows = [f"| {label} | " + " | ".join(f"{scores[one].get(key, float('nan')):.2f}" for one in SETS) + " |"
             for key, label in names.items()]  # fmt: skip
     lines = [f"| {line.name} | {' '.join(f'{site}:{head}' for site, head in line.heads) or '-'} | "
-             f"{line.measured.agreement:.1f} | {line.measured.bleu:.2f} |" for line in heads.shown]  # fmt: skip
+             f"{line.scores.agreement:.1f} | {line.scores.bleu:.2f} |" for line in heads.test_rows]  # fmt: skip
     table = [f"| {row['seed']}{' (ships)' * (row['seed'] == seed)} | {row['bleu']:.2f} | {row['agreement']:.1f} | "
              f"{len(row['wrong'])} | {silenced(row)} |" for row in seeds]  # fmt: skip
     return TEMPLATE.format(

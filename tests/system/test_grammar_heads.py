@@ -59,7 +59,7 @@ def ablation(translator: regard.Translator) -> Ablation:
 
 def test_some_heads_let_it_say_il_or_elle_and_no_others(ablation: Ablation) -> None:
     """Without them agreement is near chance, and the other sentences are as good as before; not so at random."""
-    before, without, *others = (line.measured for line in ablation.shown)
+    before, without, *others = (line.scores for line in ablation.test_rows)
     assert ablation.heads == (("decoder.1.cross", 3),)  # as the README has it
     assert before.agreement > 90 - FLIPPED
     assert without.agreement < CHANCE + 15
@@ -71,11 +71,11 @@ def test_some_heads_let_it_say_il_or_elle_and_no_others(ablation: Ablation) -> N
 
 
 def test_the_heads_were_found_on_other_sentences(ablation: Ablation) -> None:
-    assert ablation.heads == ablation.shown[1].heads
-    assert ablation.heads in [line.heads for line in ablation.found]
+    assert ablation.heads == ablation.test_rows[1].heads
+    assert ablation.heads in [line.heads for line in ablation.search_rows]
     seen = {one.source for one in sentences("valid", SEARCHED)}
     assert not seen & {one.source for one in sentences("test", SHOWN)}
-    assert all(len(line.heads) == len(ablation.heads) for line in ablation.shown[1:])
+    assert all(len(line.heads) == len(ablation.heads) for line in ablation.test_rows[1:])
 
 
 def test_its_attention_aligns_words() -> None:

@@ -19,7 +19,7 @@ from regard.errors import InputError
 from regard.tasks import Classifier, Generator, Translator
 from regard.training.report.events import Validated
 from tests.bounds import small_apart
-from tests.training_cases import ENGLISH, FRENCH, STACK, TINY, Heard, go, numbers, settings, write_rows
+from tests.training_cases import ENGLISH, FRENCH, STACK, TINY, EventRecorder, go, numbers, settings, write_rows
 
 ROOT = Path(__file__).parents[2]
 LEARN = {
@@ -95,7 +95,7 @@ def test_a_language_model_learns_and_goes_on(tmp_path: Path) -> None:
 def test_a_model_learns_to_fill_in_words_and_a_classifier_goes_on_from_it(tmp_path: Path) -> None:
     lines = sentences(400)
     text = write_rows(tmp_path / "text.txt", [[line] for line in lines])
-    heard = Heard()
+    heard = EventRecorder()
     go(text, tmp_path / "mask", STACK, LEARN, WIDE, {"training.steps": 300}, task="mask", listener=heard)
     assert heard.of(Validated)[-1].scores["accuracy"] > 20  # twice chance, after so little practice
     filler = regard.load(tmp_path / "mask", "cpu")
@@ -142,7 +142,7 @@ ONLY = {key: value for key, value in {**TINY, **LEARN}.items() if not key.starts
 
 
 def test_training_goes_on_from_a_folder(corpus: Path, trained: Path, tmp_path: Path) -> None:
-    heard = Heard()
+    heard = EventRecorder()
     more = {"start": str(trained), "training.steps": 2, "training.validate_every": 1, "training.rate": 1e-6}
     go(corpus, tmp_path / "model", ONLY, more, listener=heard)
     assert heard.of(Validated)[0].scores["chrf"] > 60
@@ -184,7 +184,7 @@ def test_a_translator_goes_on_from_hugging_face(corpus: Path, trained: Path, tmp
 
     save_huggingface(regard.load(trained, "cpu").model, tmp_path / "hf")
     (tmp_path / "hf" / "tokenizer.json").write_bytes((trained / "tokenizer.json").read_bytes())
-    heard = Heard()
+    heard = EventRecorder()
     more = {"start": str(tmp_path / "hf"), "training.steps": 2, "training.validate_every": 1, "training.rate": 1e-6}
     go(corpus, tmp_path / "model", ONLY, more, listener=heard)
     assert heard.of(Validated)[0].scores["chrf"] > 60

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from regard.lens.effect import Effect
     from regard.tasks.model_folder import Task
     from regard.training.evaluate import EvaluationData
-    from regard.training.evaluate.pronoun_heads import Ablation, Line
+    from regard.training.evaluate.pronoun_heads import Ablation, AblationRow
 
 PRONOUNS = "pronouns"
 FOUND_ON, SHOWN_ON = "grammar:valid:1200", "grammar:test:1500"
@@ -91,7 +91,7 @@ def pronouns(
 ) -> AblationResult:
     """The search for the heads that let a translator say il or elle, where it is known what it should say."""
     from regard.tasks import Translator
-    from regard.training.evaluate.pronoun_heads import Wanted, ablate_pronouns
+    from regard.training.evaluate.pronoun_heads import AblationOptions, ablate_pronouns
 
     if not isinstance(task, Translator) or near.grammar is None or far.grammar is None:
         raise InputError(
@@ -99,7 +99,7 @@ def pronouns(
             found=f"{type(task).__name__} on {near.name} and {far.name}",
             do="give a translator of the grammar, grammar:valid and --test grammar:test, or choose another --score",
         )
-    ablation = ablate_pronouns(task, near.sentences(), far.sentences(), Wanted(*asked), on_progress)
+    ablation = ablate_pronouns(task, near.sentences(), far.sentences(), AblationOptions(*asked), on_progress)
     return AblationResult(pronouns_view(ablation, near.name, far.name), ablation.to_dict(), ablation.alone)
 
 
@@ -166,7 +166,7 @@ def pronouns_view(ablation: Ablation, near: str, far: str) -> RenderableType:
     from rich.text import Text
 
     from regard.lens.draw.effect_map import effect_view
-    from regard.training.evaluate.pronoun_heads import named
+    from regard.training.evaluate.pronoun_heads import head_names
 
     title = "the probability of the right pronoun, where il or elle is to be written"
     return Group(
@@ -174,22 +174,23 @@ def pronouns_view(ablation: Ablation, near: str, far: str) -> RenderableType:
         Text(
             f"\nfound on {near}: {ablation.searched.asked:,} sentences with an it, {ablation.searched.others:,} without"
         ),
-        lines_view(ablation.found),
+        lines_view(ablation.search_rows),
         Text(f"\nshown on {far}: {ablation.tested.asked:,} sentences with an it, {ablation.tested.others:,} without"),
-        lines_view(ablation.shown),
+        lines_view(ablation.test_rows),
         Text(
-            f"\nthe heads that let it say il or elle: {', '.join(named(ablation.heads))}   (chance: 50 %)", style="bold"
+            f"\nthe heads that let it say il or elle: {', '.join(head_names(ablation.heads))}   (chance: 50 %)",
+            style="bold",
         ),
     )
 
 
-def lines_view(lines: Sequence[Line]) -> Table:
-    from regard.training.evaluate.pronoun_heads import named
+def lines_view(lines: Sequence[AblationRow]) -> Table:
+    from regard.training.evaluate.pronoun_heads import head_names
 
     grid = table("silent", "pronouns that agree", "BLEU of the others")
     for line in lines:
-        names = ", ".join(named(line.heads)) or "no head"
-        grid.add_row(names, f"{line.measured.agreement:.1f} %", f"{line.measured.bleu:.2f}")
+        names = ", ".join(head_names(line.heads)) or "no head"
+        grid.add_row(names, f"{line.scores.agreement:.1f} %", f"{line.scores.bleu:.2f}")
     return grid
 
 

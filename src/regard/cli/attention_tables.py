@@ -10,20 +10,20 @@ if TYPE_CHECKING:
 
     from regard.lens.alignment.decision import ScoredReading
     from regard.training.evaluate.antecedents import Antecedents
-    from regard.training.evaluate.attention import Attention
+    from regard.training.evaluate.attention_report import AttentionReport
 
 FEW = 8  # heads of a site that are shown side by side
 BEST = 8  # heads that are shown where there are more
 LINES = 24
 
 
-def attention_views(attention: Attention) -> list[RenderableType]:
+def attention_views(attention: AttentionReport) -> list[RenderableType]:
     """Alignments, then antecedents."""
     from rich.text import Text
 
     views: list[RenderableType] = [alignment_view(attention.lines, attention.lines[0].rate.sentences)]
-    if attention.antecedents.asked:
-        asked, chance = attention.antecedents.asked, "chance: 50 %"
+    if attention.antecedents.pronouns:
+        asked, chance = attention.antecedents.pronouns, "chance: 50 %"
         views += [Text(f'the antecedent of "it" above the rival noun, of {asked:,} pronouns; {chance}')]
         views += [antecedents_view(attention.antecedents)]
     return views

@@ -69,7 +69,7 @@ def evaluate(
     with ProgressBar("evaluating") as on_progress:
         evaluation = score(
             task, given, beams=beams, alpha=alpha, batch=batch, language=language, against=other,
-            window=block_of(model), told=on_progress,
+            window=block_of(model), on_progress=on_progress,
         )  # fmt: skip
     if isinstance(task, Translator):
         with ProgressBar("looking at attention") as on_progress:

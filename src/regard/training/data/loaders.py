@@ -1,4 +1,4 @@
-"""The feeds of a run: one to train on, one to validate with."""
+"""The batch loaders of a run: one to train on, one to validate with."""
 
 from __future__ import annotations
 
@@ -13,27 +13,36 @@ from regard.text.bpe import Paired, source_of, target_of
 from regard.text.store import Store
 from regard.text.subwords import Sampled
 from regard.text.tokenizer import Tokenizer
-from regard.training.data.prepare import Prepared
-from regard.training.data.task_batches import Blocks, Column, Feed, Labelled, Masked, Pairs, Rows, in_order
+from regard.training.data.prepared_text import PreparedText
+from regard.training.data.task_batches import (
+    BatchLoader,
+    BlockLoader,
+    Column,
+    EpochSampler,
+    LabelledLoader,
+    MaskedLoader,
+    PairLoader,
+    in_order,
+)
 from regard.training.recipe.build_model import mask_id
 from regard.training.recipe.recipe import Recipe
 from regard.training.report.events import Listener, Note, silent
 
 
-def feeds_for(
-    recipe: Recipe, prepared: Prepared, config: Config, *, fixed: bool, tell: Listener = silent
-) -> tuple[Feed, Feed]:
+def loaders_for(
+    recipe: Recipe, prepared: PreparedText, config: Config, *, fixed: bool, listener: Listener = silent
+) -> tuple[BatchLoader, BatchLoader]:
     """`fixed`: few shapes, for a device that replays them."""
-    prepared = readable(recipe, prepared, config, tell)
+    prepared = readable(recipe, prepared, config, listener)
     how = recipe.training
     budget = Budget(how.batch_tokens, 8 if fixed else 4, fixed)
-    rows = Rows(budget, how.seed, prepared.sources, prepared.weights)
-    held = in_order(Rows(Budget(how.batch_tokens), how.seed))
-    maker = {"translate": pairs, "generate": blocks, "mask": masked, "classify": labelled}[recipe.task]
-    return maker(recipe, prepared, config, rows, None), maker(recipe, prepared, config, held, prepared.valid)
+    sampler = EpochSampler(budget, how.seed, prepared.sources, prepared.weights)
+    held = in_order(EpochSampler(Budget(how.batch_tokens), how.seed))
+    loader = {"translate": pairs, "generate": blocks, "mask": masked, "classify": labelled}[recipe.task]
+    return loader(recipe, prepared, config, sampler, None), loader(recipe, prepared, config, held, prepared.valid)
 
 
-def readable(recipe: Recipe, prepared: Prepared, config: Config, tell: Listener) -> Prepared:
+def readable(recipe: Recipe, prepared: PreparedText, config: Config, listener: Listener) -> PreparedText:
     """Where positions are learned, longer texts cannot be read: refused to train on, left out of the validation."""
     if getattr(config, "positions", "") != "learned":
         return prepared
@@ -55,20 +64,20 @@ def readable(recipe: Recipe, prepared: Prepared, config: Config, tell: Listener)
     if not fit:
         raise InputError("no validation text is short enough", found=f"all have more than {most} tokens")
     if len(fit) < len(prepared.valid):
-        tell(Note(f"{len(prepared.valid) - len(fit):,} validation texts have more than {most} tokens: "
+        listener(Note(f"{len(prepared.valid) - len(fit):,} validation texts have more than {most} tokens: "
                   "left out while training", warning=True))  # fmt: skip
     return replace(prepared, valid=fit)
 
 
-Texts = list[tuple[str, ...]] | None
+HeldRows = list[tuple[str, ...]] | None
 
 
-def pairs(recipe: Recipe, prepared: Prepared, config: Config, rows: Rows, held: Texts) -> Feed:
+def pairs(recipe: Recipe, prepared: PreparedText, config: Config, sampler: EpochSampler, held: HeldRows) -> BatchLoader:
     pad, start = getattr(config, "pad", 0) or 0, config.start  # type: ignore[attr-defined]
     sides = prepared.tokenizer, target_of(prepared.tokenizer)
     if held is not None:
         source, target = (encoded(side, [row[n] for row in held]) for n, side in enumerate(sides))
-        return Pairs(rows, source, target, pad, start)
+        return PairLoader(sampler, source, target, pad, start)
     how, dropout = recipe.training, recipe.training.subword_dropout
     columns: list[Column] = [prepared.columns["source"], prepared.columns["target"]]
     if dropout:
@@ -85,32 +94,38 @@ def pairs(recipe: Recipe, prepared: Prepared, config: Config, rows: Rows, held: 
                 found=f"up to {longest} with subword_dropout = {dropout}",
                 do=f"model.max_length = {longest}, or a smaller data.longest",
             )
-    return Pairs(rows, columns[0], columns[1], pad, start)
+    return PairLoader(sampler, columns[0], columns[1], pad, start)
 
 
-def blocks(recipe: Recipe, prepared: Prepared, config: Config, rows: Rows, held: Texts) -> Feed:
-    rows.sources = np.zeros(0, np.int64)  # blocks have no source of their own
+def blocks(
+    recipe: Recipe, prepared: PreparedText, config: Config, sampler: EpochSampler, held: HeldRows
+) -> BatchLoader:
+    sampler.sources = np.zeros(0, np.int64)  # blocks have no source of their own
     if held is None:
-        return Blocks(rows, prepared.columns["text"].ids, recipe.training.block)
+        return BlockLoader(sampler, prepared.columns["text"].ids, recipe.training.block)
     store = encoded(prepared.tokenizer, [row[0] + "\n" for row in held])
-    return Blocks(rows, store.ids, min(recipe.training.block, max(len(store.ids) - 1, 1)))
+    return BlockLoader(sampler, store.ids, min(recipe.training.block, max(len(store.ids) - 1, 1)))
 
 
-def masked(recipe: Recipe, prepared: Prepared, config: Config, rows: Rows, held: Texts) -> Feed:
+def masked(
+    recipe: Recipe, prepared: PreparedText, config: Config, sampler: EpochSampler, held: HeldRows
+) -> BatchLoader:
     text = prepared.columns["text"] if held is None else encoded(prepared.tokenizer, [row[0] for row in held])
     special = tuple(prepared.tokenizer.encode([""])[0])
     pad, size = getattr(config, "pad", 0) or 0, prepared.tokenizer.size
-    return Masked(rows, text, pad, mask_id(prepared.tokenizer), size, special, recipe.training.masked)
+    return MaskedLoader(sampler, text, pad, mask_id(prepared.tokenizer), size, special, recipe.training.masked)
 
 
-def labelled(recipe: Recipe, prepared: Prepared, config: Config, rows: Rows, held: Texts) -> Feed:
+def labelled(
+    recipe: Recipe, prepared: PreparedText, config: Config, sampler: EpochSampler, held: HeldRows
+) -> BatchLoader:
     pad = getattr(config, "pad", 0) or 0
     if held is None:
-        return Labelled(rows, prepared.columns["text"], prepared.classes, pad)
+        return LabelledLoader(sampler, prepared.columns["text"], prepared.classes, pad)
     known = {label: number for number, label in enumerate(prepared.labels)}
     some = [row for row in held if row[1].strip() in known]
     classes = np.array([known[row[1].strip()] for row in some], np.int64)
-    return Labelled(rows, encoded(prepared.tokenizer, [row[0] for row in some]), classes, pad)
+    return LabelledLoader(sampler, encoded(prepared.tokenizer, [row[0] for row in some]), classes, pad)
 
 
 def encoded(tokenizer: Tokenizer | Paired, texts: list[str]) -> Store:

@@ -7,14 +7,14 @@ from typing import TypedDict, Unpack
 from regard.errors import InputError, UnknownNameError
 from regard.tasks import Classifier, Generator, Translator
 from regard.training.evaluate.attention import look_into
-from regard.training.evaluate.batching import Told, unheard
+from regard.training.evaluate.batching import ProgressCallback, ignore_progress
 from regard.training.evaluate.classes import evaluate_classes
 from regard.training.evaluate.masked_words import evaluate_masks
 from regard.training.evaluate.next_words import evaluate_next_words
 from regard.training.evaluate.origin import block_of, target_language
 from regard.training.evaluate.result import Evaluation
 from regard.training.evaluate.sets import EvaluationData, read_data
-from regard.training.evaluate.translations import Search, evaluate_translations, validate_translations
+from regard.training.evaluate.translations import TranslationOptions, evaluate_translations, validate_translations
 
 __all__ = [
     "Evaluation",
@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 
-class Options(TypedDict, total=False):
+class EvaluationOptions(TypedDict, total=False):
     """How to evaluate; what is left out is as the model says.
 
     beams, alpha, max_length  how to look for translations
@@ -36,7 +36,7 @@ class Options(TypedDict, total=False):
     against                   another translator, to compare with
     batch                     texts side by side
     window                    tokens that a language model sees at once (all that it can)
-    told                      is called with how much is done, and of how much
+    on_progress               is called with how much is done, and of how much
     """
 
     beams: int | None
@@ -46,26 +46,28 @@ class Options(TypedDict, total=False):
     against: Translator | None
     batch: int | None
     window: int | None
-    told: Told
+    on_progress: ProgressCallback
 
 
-def evaluate(task: Translator | Generator | Classifier, data: EvaluationData, **options: Unpack[Options]) -> Evaluation:
+def evaluate(
+    task: Translator | Generator | Classifier, data: EvaluationData, **options: Unpack[EvaluationOptions]
+) -> Evaluation:
     """Score what `regard.load` gave on what `read_data` found."""
     for name in options:
-        if name not in Options.__annotations__:
-            raise UnknownNameError("option", name, Options.__annotations__)
+        if name not in EvaluationOptions.__annotations__:
+            raise UnknownNameError("option", name, EvaluationOptions.__annotations__)
     batch, window = options.get("batch"), options.get("window")
-    told, against = options.get("told", unheard), options.get("against")
+    on_progress, against = options.get("on_progress", ignore_progress), options.get("against")
     for name, value in (("batch", batch), ("window", window)):
         if value is not None and value < 1:
             raise InputError(f"{name} must be at least 1", found=f"{value}", do="leave it out")
     if isinstance(task, Translator):
-        search = Search(options.get("beams"), options.get("alpha"), options.get("max_length"), batch)
-        return evaluate_translations(task, data, search, options.get("language"), against, told)
+        search = TranslationOptions(options.get("beams"), options.get("alpha"), options.get("max_length"), batch)
+        return evaluate_translations(task, data, search, options.get("language"), against, on_progress)
     if against is not None:
         raise InputError("only translators are compared", found=type(task).__name__, do="evaluate each by itself")
     if isinstance(task, Generator):
-        return evaluate_next_words(task, data, window, batch, told)
+        return evaluate_next_words(task, data, window, batch, on_progress)
     if task.head == "mask":
-        return evaluate_masks(task, data, batch, told)
-    return evaluate_classes(task, data, batch, told)
+        return evaluate_masks(task, data, batch, on_progress)
+    return evaluate_classes(task, data, batch, on_progress)

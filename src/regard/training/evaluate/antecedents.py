@@ -14,7 +14,7 @@ from regard.lens.recording.forward import ForwardCall
 from regard.models import seams
 from regard.tasks import Translator
 from regard.text.grammar import Pronoun, Sentence, words
-from regard.training.evaluate.batching import Told, parts, unheard
+from regard.training.evaluate.batching import ProgressCallback, batched, ignore_progress
 
 PRONOUNS = 300  # sentences with an "it" that are asked, at most
 CHANCE = 0.5
@@ -34,21 +34,24 @@ class Antecedents(NamedTuple):
     """All heads that can be asked, and of how many pronouns they were."""
 
     heads: list[HeadShare]
-    asked: int
+    pronouns: int
 
 
 def antecedent_attention(
-    translator: Translator, sentences: Sequence[Sentence], told: Told = unheard, most: int = PRONOUNS
+    translator: Translator,
+    sentences: Sequence[Sentence],
+    on_progress: ProgressCallback = ignore_progress,
+    most: int = PRONOUNS,
 ) -> Antecedents:
     """For every head that reads the source: encoder heads in the row of "it", cross-attention in those of il or elle.
 
     The target is the reference, read by the decoder; no more than `most` sentences are asked.
     """
-    asked = [one for one in sentences if one.pronouns][:most]
+    chosen = [one for one in sentences if one.pronouns][:most]
     sites = [site for site in seams(translator.model) if "encoder" in site or "cross" in site]
     more: Counter[tuple[str, str, int]] = Counter()
     heads: list[tuple[str, str, int]] = []
-    for some in parts(asked, translator.batch, told):
+    for some in batched(chosen, translator.batch, on_progress):
         rows = [encode_pair(translator, one.source, one.target, words) for one in some]
         call = forced(translator, rows, sites)
         heads = [
@@ -57,7 +60,7 @@ def antecedent_attention(
         for number, (row, sentence) in enumerate(zip(rows, some, strict=True)):
             for pronoun in sentence.pronouns:
                 more.update(looks(call, number, row, pronoun))
-    count = sum(len(one.pronouns) for one in asked)
+    count = sum(len(one.pronouns) for one in chosen)
     return Antecedents([HeadShare(*head, more[head] / count) for head in heads], count)
 
 
@@ -69,10 +72,10 @@ def kinds(call: ForwardCall, site: str) -> tuple[str, ...]:
 def looks(call: ForwardCall, number: int, row: EncodedPair, pronoun: Pronoun) -> Iterator[tuple[str, str, int]]:
     """The heads that look more at the antecedent of one pronoun of one text."""
     for site in call.sites:
-        weights = call.tile(site, None, batch=number)
+        weights_HQK = call.tile(site, None, batch=number)
         for kind in kinds(call, site):
-            found = row_of(weights, row.pair, kind, pronoun)
-            more = (found[:, pronoun.antecedent] > found[:, pronoun.rival]).tolist()
+            weights_HS = row_of(weights_HQK, row.pair, kind, pronoun)
+            more = (weights_HS[:, pronoun.antecedent] > weights_HS[:, pronoun.rival]).tolist()
             yield from ((kind, site, head) for head, is_more in zip(call.map(site).heads, more, strict=True) if is_more)
 
 

@@ -12,34 +12,34 @@ from regard.tasks import Classifier, Translator
 from regard.tasks.eval_mode import eval_mode
 
 T = TypeVar("T")
-Told = Callable[[int, int], None]
+ProgressCallback = Callable[[int, int], None]
 LOGITS = 1 << 26  # numbers a model may say at once: 256 MiB
 
 
-def unheard(done: int, total: int) -> None:
+def ignore_progress(done: int, total: int) -> None:
     """Nobody listens."""
 
 
-def parts(rows: Sequence[T], size: int, told: Told = unheard) -> Iterator[Sequence[T]]:
-    """Some rows at a time; told of each part when it is done."""
+def batched(rows: Sequence[T], size: int, on_progress: ProgressCallback = ignore_progress) -> Iterator[Sequence[T]]:
+    """Some rows at a time; progress is reported after each batch."""
     for first in range(0, len(rows), size):
         yield rows[first : first + size]
-        told(min(first + size, len(rows)), len(rows))
+        on_progress(min(first + size, len(rows)), len(rows))
 
 
-def side_by_side(length: int, vocabulary: int, batch: int | None) -> int:
-    """How many rows go through a model that says a number for each token of the vocabulary at each place."""
+def rows_per_batch(length: int, vocabulary: int, batch: int | None) -> int:
+    """How many rows go through a model that says a number for each token of the vocabulary at each position."""
     return batch or max(1, min(32, LOGITS // (max(length, 1) * vocabulary)))
 
 
-def shortened(rows: list[list[int]], config: EncoderConfig) -> tuple[list[list[int]], list[str]]:
+def truncate_rows(rows: list[list[int]], config: EncoderConfig) -> tuple[list[list[int]], list[str]]:
     """Rows that the model has positions for, with their last token (it marks the end), and a note if any was cut."""
     longest = config.max_length
-    long = sum(len(row) > longest for row in rows) if config.positions == "learned" else 0
-    if not long:
+    too_long = sum(len(row) > longest for row in rows) if config.positions == "learned" else 0
+    if not too_long:
         return rows, []
     cut = [row if len(row) <= longest else [*row[: longest - 1], row[-1]] for row in rows]
-    return cut, [f"{long:,} texts were cut to {longest:,} tokens, all that the model has positions for"]
+    return cut, [f"{too_long:,} texts were cut to {longest:,} tokens, all that the model has positions for"]
 
 
 def perplexity(nats: float) -> float:
@@ -50,12 +50,12 @@ def perplexity(nats: float) -> float:
 def uniform(vocabulary: int, tokens_per_character: float | None = None) -> dict[str, float]:
     """What it costs to know nothing: every token of the vocabulary alike."""
     nats = math.log(vocabulary)
-    found = {"nats_per_token": nats, "perplexity": float(vocabulary)}
-    return found if tokens_per_character is None else {**found, "nats_per_character": nats * tokens_per_character}
+    scores = {"nats_per_token": nats, "perplexity": float(vocabulary)}
+    return scores if tokens_per_character is None else {**scores, "nats_per_character": nats * tokens_per_character}
 
 
 @contextmanager
-def at_work(task: Translator | Classifier, batch: int | None) -> Iterator[None]:
+def eval_mode_with_batch(task: Translator | Classifier, batch: int | None) -> Iterator[None]:
     """Without dropout, and with as many texts side by side as asked; afterwards as before."""
     before = task.batch
     task.batch = batch or before

@@ -18,28 +18,28 @@ from regard.text.grammar import Sentence
 from regard.text.tokenizer import padded
 
 OTHER = {"il": "elle", "elle": "il", "Il": "Elle", "Elle": "Il", "s'il": "si elle", "si elle": "s'il"}
-NOTHING = -100  # where no loss is taken
+IGNORE_INDEX = -100  # where no loss is taken
 PRONOUN = re.compile(r"\b(s'il|si elle|[Ii]l|[Ee]lle)\b")  # si decides before the pronoun is written
 
 
-class Forced(NamedTuple):
-    """Texts side by side: source ids with their mask, what the decoder reads, and what it should say."""
+class ForcedBatch(NamedTuple):
+    """Texts side by side: source ids with their mask, what the decoder reads, and what it should write."""
 
     source: Tensor
     mask: Tensor
-    read: Tensor
-    said: Tensor  # NOTHING behind the end
+    decoder_ids: Tensor
+    labels: Tensor  # IGNORE_INDEX behind the end
 
 
-def forced_texts(translator: Translator, sentences: Sequence[Sentence]) -> Forced:
+def forced_batch(translator: Translator, sentences: Sequence[Sentence]) -> ForcedBatch:
     """References as the decoder reads them."""
     config = translator.model.config
     device = next(translator.model.parameters()).device
     pad = config.pad or 0
     source = padded(encode(translator.tokenizer, [one.source for one in sentences], config.source_vocabulary), pad)
     rows = target_ids(translator, [one.target for one in sentences])
-    read = padded([[config.start, *row[:-1]] for row in rows], pad).ids
-    return Forced(*(x.to(device) for x in (source.ids, source.mask, read, padded(rows, NOTHING).ids)))
+    decoder_ids = padded([[config.start, *row[:-1]] for row in rows], pad).ids
+    return ForcedBatch(*(x.to(device) for x in (source.ids, source.mask, decoder_ids, padded(rows, IGNORE_INDEX).ids)))
 
 
 def target_ids(translator: Translator, texts: Sequence[str]) -> list[list[int]]:
@@ -56,10 +56,10 @@ class PronounChoice:
         asked = [one for one in sentences if any(pronoun.gendered for pronoun in one.pronouns)]
         if not asked:
             raise InputError("no sentence asks for il or elle", found=f"{len(sentences)} sentences")
-        self.texts = forced_texts(translator, asked)
+        self.batch = forced_batch(translator, asked)
         right = target_ids(translator, [one.target for one in asked])
         wrong = target_ids(translator, [PRONOUN.sub(other, one.target) for one in asked])
-        self.rows = torch.tensor([parting(*both) for both in zip(right, wrong, strict=True)])
+        self.rows = torch.tensor([first_difference(*both) for both in zip(right, wrong, strict=True)])
         self.right, self.wrong = (
             torch.tensor([ids[row] for ids, row in zip(side, self.rows.tolist(), strict=True)])
             for side in (right, wrong)
@@ -68,23 +68,23 @@ class PronounChoice:
     @torch.no_grad()
     def __call__(self, translator: Translator) -> float:
         with eval_mode(translator.model):
-            logits = translator.model(self.texts.source, self.texts.read, self.texts.mask)
+            logits = translator.model(self.batch.source, self.batch.decoder_ids, self.batch.mask)
         each = torch.arange(len(self.rows))
         written = logits[each, self.rows].float().cpu()
         return float(torch.sigmoid(written[each, self.right] - written[each, self.wrong]).mean())
 
 
-def parting(right: list[int], wrong: list[int]) -> int:
-    """The first place where they differ."""
-    places = (place for place, (one, two) in enumerate(zip(right, wrong, strict=False)) if one != two)
-    place = next(places, None)
-    if place is None:
+def first_difference(right: list[int], wrong: list[int]) -> int:
+    """The first position where they differ."""
+    differing = (position for position, (one, two) in enumerate(zip(right, wrong, strict=False)) if one != two)
+    position = next(differing, None)
+    if position is None:
         raise InputError("this model's tokenizer does not tell il from elle", do="give a translator of the grammar")
-    return place
+    return position
 
 
-def other(found: re.Match[str]) -> str:
-    return OTHER[found[0]]
+def other(match: re.Match[str]) -> str:
+    return OTHER[match[0]]
 
 
 class Nats:
@@ -93,10 +93,12 @@ class Nats:
     def __init__(self, translator: Translator, sentences: Sequence[Sentence]) -> None:
         if not sentences:
             raise InputError("there is nothing to foretell", found="no sentences")
-        self.texts = forced_texts(translator, sentences)
+        self.batch = forced_batch(translator, sentences)
 
     @torch.no_grad()
     def __call__(self, translator: Translator) -> float:
         with eval_mode(translator.model):
-            logits = translator.model(self.texts.source, self.texts.read, self.texts.mask)
-        return float(F.cross_entropy(logits.flatten(0, 1).float(), self.texts.said.flatten(), ignore_index=NOTHING))
+            logits = translator.model(self.batch.source, self.batch.decoder_ids, self.batch.mask)
+        return float(
+            F.cross_entropy(logits.flatten(0, 1).float(), self.batch.labels.flatten(), ignore_index=IGNORE_INDEX)
+        )

@@ -13,7 +13,15 @@ from regard.tasks import Classifier
 from regard.tasks.text_ids import encode
 from regard.text.scores import Score
 from regard.text.tokenizer import Codec
-from regard.training.evaluate.batching import Told, at_work, parts, perplexity, shortened, side_by_side, uniform
+from regard.training.evaluate.batching import (
+    ProgressCallback,
+    batched,
+    eval_mode_with_batch,
+    perplexity,
+    rows_per_batch,
+    truncate_rows,
+    uniform,
+)
 from regard.training.evaluate.result import Evaluation
 from regard.training.evaluate.sets import EvaluationData
 
@@ -21,23 +29,25 @@ MASKED = 0.15
 SEED = 0
 
 
-class Masked(NamedTuple):
-    """Texts as ids, and the places in each that are masked."""
+class MaskedRows(NamedTuple):
+    """Texts as ids, and the positions in each that are masked."""
 
     rows: list[list[int]]
-    places: list[list[int]]
+    positions: list[list[int]]
 
 
-def evaluate_masks(classifier: Classifier, data: EvaluationData, batch: int | None, told: Told) -> Evaluation:
+def evaluate_masks(
+    classifier: Classifier, data: EvaluationData, batch: int | None, on_progress: ProgressCallback
+) -> Evaluation:
     """Mask 15 % of the tokens of each text, at least one, all by the mask itself, and score only those."""
     given, config = data.texts(), classifier.model.config
-    rows, notes = shortened(encode(classifier.tokenizer, given.texts, config.vocabulary), config)
-    masked = Masked(rows, choose(rows, special_ids(rows, classifier.tokenizer)))
-    asked, start = sum(map(len, masked.places)), perf_counter()
-    if not asked:
+    rows, notes = truncate_rows(encode(classifier.tokenizer, given.texts, config.vocabulary), config)
+    masked = MaskedRows(rows, choose(rows, special_ids(rows, classifier.tokenizer)))
+    tokens, start = sum(map(len, masked.positions)), perf_counter()
+    if not tokens:
         raise InputError(f"{data.name} has no words to mask", found=f"{len(rows)} texts", do="give texts with words")
-    nats, right = fill_all(classifier, masked, batch, told)
-    signature = f"masked:{MASKED}|seed:{SEED}|tokens:{asked}"
+    nats, right = fill_all(classifier, masked, batch, on_progress)
+    signature = f"masked:{MASKED}|seed:{SEED}|tokens:{tokens}"
     return Evaluation(
         task="masked words",
         data=data.name,
@@ -45,9 +55,9 @@ def evaluate_masks(classifier: Classifier, data: EvaluationData, batch: int | No
         unit="texts",
         seconds=perf_counter() - start,
         scores=[
-            Score("accuracy", 100 * right / asked, signature),
-            Score("nats_per_token", nats / asked, signature),
-            Score("perplexity", perplexity(nats / asked), signature),
+            Score("accuracy", 100 * right / tokens, signature),
+            Score("nats_per_token", nats / tokens, signature),
+            Score("perplexity", perplexity(nats / tokens), signature),
         ],
         baseline="every token alike",
         baselines={"accuracy": 100 / config.vocabulary, **uniform(config.vocabulary)},
@@ -55,41 +65,45 @@ def evaluate_masks(classifier: Classifier, data: EvaluationData, batch: int | No
     )
 
 
-def fill_all(classifier: Classifier, masked: Masked, batch: int | None, told: Told) -> tuple[float, int]:
+def fill_all(
+    classifier: Classifier, masked: MaskedRows, batch: int | None, on_progress: ProgressCallback
+) -> tuple[float, int]:
     """As `fill`, over all texts: those of like length together, the longest first."""
     mask = classifier.tokenizer.id_of(classifier.mask)
     if mask is None:
         raise InputError(f"the tokenizer has no {classifier.mask}", found=classifier.tokenizer.kind, do="add one to it")
     texts = sorted((pair for pair in zip(*masked, strict=True) if pair[1]), key=lambda pair: -len(pair[0]))
     nats, right = 0.0, 0
-    with at_work(classifier, batch):
-        for some in parts(texts, side_by_side(len(texts[0][0]), classifier.model.config.vocabulary, batch), told):
-            found = fill(classifier, [row for row, _ in some], [places for _, places in some], mask)
-            nats, right = nats + found[0], right + found[1]
+    with eval_mode_with_batch(classifier, batch):
+        for some in batched(
+            texts, rows_per_batch(len(texts[0][0]), classifier.model.config.vocabulary, batch), on_progress
+        ):
+            scored = fill(classifier, [row for row, _ in some], [positions for _, positions in some], mask)
+            nats, right = nats + scored[0], right + scored[1]
     return nats, right
 
 
 @torch.no_grad()
-def fill(classifier: Classifier, rows: list[list[int]], places: list[list[int]], mask: int) -> tuple[float, int]:
+def fill(classifier: Classifier, rows: list[list[int]], positions: list[list[int]], mask: int) -> tuple[float, int]:
     """The nats that the true words behind the masks cost, and how many were the model's first choice."""
     hidden = [
-        [mask if place in chosen else number for place, number in enumerate(row)]
-        for row, chosen in zip(rows, map(set, places), strict=True)
+        [mask if position in chosen else number for position, number in enumerate(row)]
+        for row, chosen in zip(rows, map(set, positions), strict=True)
     ]
-    where = [(number, place) for number, chosen in enumerate(places) for place in chosen]
-    logits = classifier.read(hidden)[[number for number, _ in where], [place for _, place in where]].float()
-    truth = torch.tensor([rows[number][place] for number, place in where], device=logits.device)
-    loss = torch.nn.functional.cross_entropy(logits, truth, reduction="sum")
-    return float(loss), int((logits.argmax(-1) == truth).sum())
+    where = [(number, position) for number, chosen in enumerate(positions) for position in chosen]
+    logits = classifier.read(hidden)[[number for number, _ in where], [position for _, position in where]].float()
+    labels = torch.tensor([rows[number][position] for number, position in where], device=logits.device)
+    loss = torch.nn.functional.cross_entropy(logits, labels, reduction="sum")
+    return float(loss), int((logits.argmax(-1) == labels).sum())
 
 
 def choose(rows: list[list[int]], special: set[int]) -> list[list[int]]:
-    """The places to mask in each row: the same for the same texts, whoever runs it."""
-    chance = random.Random(SEED)
+    """The positions to mask in each row: the same for the same texts, whoever runs it."""
+    rng = random.Random(SEED)
     chosen: list[list[int]] = []
     for row in rows:
-        words = [place for place, number in enumerate(row) if number not in special]
-        chosen.append(sorted(chance.sample(words, max(1, round(MASKED * len(words))))) if words else [])
+        words = [position for position, number in enumerate(row) if number not in special]
+        chosen.append(sorted(rng.sample(words, max(1, round(MASKED * len(words))))) if words else [])
     return chosen
 
 

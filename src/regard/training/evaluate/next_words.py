@@ -17,7 +17,7 @@ from regard.tasks import Generator
 from regard.tasks.eval_mode import eval_mode
 from regard.tasks.text_ids import encode
 from regard.text.scores import Score
-from regard.training.evaluate.batching import Told, parts, perplexity, side_by_side, uniform
+from regard.training.evaluate.batching import ProgressCallback, batched, perplexity, rows_per_batch, uniform
 from regard.training.evaluate.result import Evaluation
 from regard.training.evaluate.sets import EvaluationData
 
@@ -31,7 +31,7 @@ class Window(NamedTuple):
 
 
 def evaluate_next_words(
-    generator: Generator, data: EvaluationData, window: int | None, batch: int | None, told: Told
+    generator: Generator, data: EvaluationData, window: int | None, batch: int | None, on_progress: ProgressCallback
 ) -> Evaluation:
     """Read the text from end to end in windows that overlap by half.
 
@@ -46,7 +46,7 @@ def evaluate_next_words(
         raise InputError(f"{data.name} has no words to foretell", found=f"{len(ids)} tokens", do="give a longer text")
     start, tokens = perf_counter(), len(ids) - 1
     with eval_mode(generator.model):
-        nats = total_nats(generator, ids, size, batch, told)
+        nats = total_nats(generator, ids, size, batch, on_progress)
     characters = sum(len(text) + 1 for text in given.texts)  # each line with its end
     signature = f"window:{size}|overlap:{size // 2}|tokens:{tokens}|characters:{characters}"
     return Evaluation(
@@ -86,17 +86,19 @@ def windows(foretold: int, size: int) -> Iterator[Window]:
 
 
 @torch.no_grad()
-def total_nats(generator: Generator, ids: list[int], size: int, batch: int | None, told: Told) -> float:
+def total_nats(
+    generator: Generator, ids: list[int], size: int, batch: int | None, on_progress: ProgressCallback
+) -> float:
     """What all tokens cost, each given those before it."""
     model = generator.model
     row = torch.tensor(ids, device=next(model.parameters()).device)
     total, foretold = 0.0, len(ids) - 1
-    rows = side_by_side(size, model.config.vocabulary, batch)
+    rows = rows_per_batch(size, model.config.vocabulary, batch)
     for (_, known), alike in groupby(windows(foretold, size), key=lambda one: (one.last - one.first, one.known)):
-        for some in parts(list(alike), rows):
-            read = torch.stack([row[one.first : one.last] for one in some])
-            truth = torch.stack([row[one.first + known + 1 : one.last + 1] for one in some])
-            logits = model(read)[:, known:].flatten(0, 1).float()
-            total += float(torch.nn.functional.cross_entropy(logits, truth.flatten(), reduction="sum"))
-            told(some[-1].last, foretold)
+        for some in batched(list(alike), rows):
+            input_ids = torch.stack([row[one.first : one.last] for one in some])
+            labels = torch.stack([row[one.first + known + 1 : one.last + 1] for one in some])
+            logits = model(input_ids)[:, known:].flatten(0, 1).float()
+            total += float(torch.nn.functional.cross_entropy(logits, labels.flatten(), reduction="sum"))
+            on_progress(some[-1].last, foretold)
     return total

@@ -31,7 +31,7 @@ def table(name: str | Path, key: str) -> dict[str, Any]:
     if not path.is_file():
         return {}
     try:
-        found = tomllib.loads(path.read_text(encoding="utf-8")).get(key)
+        value = tomllib.loads(path.read_text(encoding="utf-8")).get(key)
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise FileError(f"cannot read {path}", found=str(error), do="restore it, or take it away") from error
-    return found if isinstance(found, dict) else {}
+    return value if isinstance(value, dict) else {}

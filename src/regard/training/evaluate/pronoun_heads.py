@@ -12,7 +12,7 @@ from regard.lens.effect import Effect, without
 from regard.tasks import Translator
 from regard.text.grammar import Sentence
 from regard.text.scores import bleu, pronoun_agreement
-from regard.training.evaluate.batching import Told, at_work, unheard
+from regard.training.evaluate.batching import ProgressCallback, eval_mode_with_batch, ignore_progress
 from regard.training.evaluate.guides import Nats, PronounChoice
 
 GUIDED = 120  # sentences of either kind that guide the search
@@ -21,14 +21,14 @@ UNDECIDED = 0.6  # the mean probability of the right pronoun at which it is near
 BROKEN = 60.0  # percent of pronouns that agree: no more heads are silenced once it is below
 
 
-class Measured(NamedTuple):
+class AblationScores(NamedTuple):
     """What the model really said: percent of pronouns that agree, and BLEU of sentences without pronouns."""
 
     agreement: float
     bleu: float
 
 
-class Size(NamedTuple):
+class SentenceCounts(NamedTuple):
     """How many sentences of either kind."""
 
     asked: int
@@ -36,14 +36,14 @@ class Size(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Texts:
+class PronounSentences:
     """Sentences whose pronoun shows which noun was meant, and sentences without such a pronoun."""
 
     asked: list[Sentence]
     others: list[Sentence]
 
     @classmethod
-    def of(cls, sentences: Sequence[Sentence]) -> Texts:
+    def of(cls, sentences: Sequence[Sentence]) -> PronounSentences:
         asked = [one for one in sentences if any(pronoun.gendered for pronoun in one.pronouns)]
         others = [one for one in sentences if not one.pronouns]
         if not asked or not others:
@@ -54,19 +54,19 @@ class Texts:
         return cls(asked, others)
 
     @property
-    def size(self) -> Size:
-        return Size(len(self.asked), len(self.others))
+    def counts(self) -> SentenceCounts:
+        return SentenceCounts(len(self.asked), len(self.others))
 
 
-class Line(NamedTuple):
+class AblationRow(NamedTuple):
     """Some heads silenced, and what became of the translations."""
 
     name: str
     heads: tuple[SiteHead, ...]
-    measured: Measured
+    scores: AblationScores
 
     def to_dict(self) -> dict[str, Any]:
-        return {"name": self.name, "heads": named(self.heads), **self.measured._asdict()}
+        return {"name": self.name, "heads": head_names(self.heads), **self.scores._asdict()}
 
 
 @dataclass(frozen=True)
@@ -75,24 +75,24 @@ class Ablation:
 
     heads: tuple[SiteHead, ...]
     alone: Effect  # of each head on the mean probability of the right pronoun
-    found: list[Line]  # on the sentences of the search: no head, then the best set of each size
-    shown: list[Line]  # on others: no head, the heads found, and as many at random, again and again, if there are
-    searched: Size
-    tested: Size
+    search_rows: list[AblationRow]  # on the sentences of the search: no head, then the best set of each size
+    test_rows: list[AblationRow]  # on others: no head, the heads found, and as many at random, if there are so many
+    searched: SentenceCounts
+    tested: SentenceCounts
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON takes it."""
         return {
-            "heads": named(self.heads),
+            "heads": head_names(self.heads),
             "alone": [asdict(one) for one in self.alone.lines],
-            "found": [line.to_dict() for line in self.found],
-            "shown": [line.to_dict() for line in self.shown],
+            "found": [line.to_dict() for line in self.search_rows],
+            "shown": [line.to_dict() for line in self.test_rows],
             "sentences": {"searched": self.searched._asdict(), "tested": self.tested._asdict()},
         }
 
 
 @dataclass(frozen=True)
-class Wanted:
+class AblationOptions:
     """How many heads at most, how many points of BLEU other sentences may lose meanwhile, how many random draws."""
 
     most: int = 4
@@ -102,52 +102,57 @@ class Wanted:
 
 
 def ablate_pronouns(
-    translator: Translator, search_on: Sequence[Sentence], show_on: Sequence[Sentence], wanted: Wanted | None = None,
-    told: Told = unheard,
-) -> Ablation:  # fmt: skip
+    translator: Translator,
+    search_on: Sequence[Sentence],
+    show_on: Sequence[Sentence],
+    options: AblationOptions | None = None,
+    on_progress: ProgressCallback = ignore_progress,
+) -> Ablation:
     """Find heads on some sentences, and show on others what their silence does.
 
     The search is guided by what the model would say where il or elle is to be written, and by what sentences without
     pronouns cost; of the sets it finds the smallest is taken that really breaks agreement, or the one that breaks most,
     among those that leave other sentences nearly as good as they were.
     """
-    wanted = Wanted() if wanted is None else wanted
-    near, far = Texts.of(search_on), Texts.of(show_on)
+    options = AblationOptions() if options is None else options
+    near, far = PronounSentences.of(search_on), PronounSentences.of(show_on)
     choice, nats = PronounChoice(translator, near.asked[:GUIDED]), Nats(translator, near.others[:GUIDED])
-    searched = search(translator, HeadSearch(choice, nats, COST, wanted.most, enough=UNDECIDED), told)
+    searched = search(translator, HeadSearch(choice, nats, COST, options.most, enough=UNDECIDED), on_progress)
     tried = [(), *(one.heads for one in searched.best)]
-    found = [Line(f"{len(some)} silent", some, measure(translator, near, some)) for some in tried]
-    heads = chosen(found, wanted.allow).heads
+    search_rows = [AblationRow(f"{len(some)} silent", some, measure(translator, near, some)) for some in tried]
+    heads = choose_heads(search_rows, options.allow).heads
     everyone = [(one.site, one.head) for one in searched.alone.lines]
     enough = len(everyone) >= 2 * len(heads)  # a recurrent model has one head, and none to compare it with
-    others = random_heads(everyone, heads, wanted.draws, wanted.seed) if enough else []
+    others = random_heads(everyone, heads, options.draws, options.seed) if enough else []
     sets = {"no head": (), "these heads": heads, **{f"at random, {n}": some for n, some in enumerate(others, 1)}}
-    shown = [Line(name, some, measure(translator, far, some)) for name, some in sets.items()]
-    return Ablation(heads, searched.alone, found, shown, near.size, far.size)
+    test_rows = [AblationRow(name, some, measure(translator, far, some)) for name, some in sets.items()]
+    return Ablation(heads, searched.alone, search_rows, test_rows, near.counts, far.counts)
 
 
-def chosen(found: list[Line], allow: float) -> Line:
+def choose_heads(search_rows: list[AblationRow], allow: float) -> AblationRow:
     """The smallest set that breaks agreement, else the one that breaks most, of those that spare the rest."""
-    before, *lines = found
-    spared = [line for line in lines if before.measured.bleu - line.measured.bleu <= allow]
+    before, *lines = search_rows
+    spared = [line for line in lines if before.scores.bleu - line.scores.bleu <= allow]
     if not spared:
         raise InputError(
             f"no heads were found whose silence costs other sentences {allow} BLEU or less",
-            found=", ".join(f"{line.measured.bleu - before.measured.bleu:+.2f}" for line in lines), do="allow more",
+            found=", ".join(f"{line.scores.bleu - before.scores.bleu:+.2f}" for line in lines), do="allow more",
         )  # fmt: skip
-    broken = [line for line in spared if line.measured.agreement < BROKEN]
-    return broken[0] if broken else min(spared, key=lambda line: line.measured.agreement)
+    broken = [line for line in spared if line.scores.agreement < BROKEN]
+    return broken[0] if broken else min(spared, key=lambda line: line.scores.agreement)
 
 
-def measure(translator: Translator, texts: Texts, heads: Sequence[SiteHead], batch: int = 64) -> Measured:
+def measure(
+    translator: Translator, sentences: PronounSentences, heads: Sequence[SiteHead], batch: int = 64
+) -> AblationScores:
     """What the model says, greedily, without some heads."""
-    with without(translator, heads), at_work(translator, batch):
-        said = translator.translate([one.source for one in texts.asked + texts.others], beams=1)
-    asked, others = said[: len(texts.asked)], said[len(texts.asked) :]
-    agreed = pronoun_agreement(texts.asked, asked)
-    return Measured(100 * agreed.share, bleu(others, [one.target for one in texts.others]).value)
+    with without(translator, heads), eval_mode_with_batch(translator, batch):
+        outputs = translator.translate([one.source for one in sentences.asked + sentences.others], beams=1)
+    asked, others = outputs[: len(sentences.asked)], outputs[len(sentences.asked) :]
+    agreement = pronoun_agreement(sentences.asked, asked)
+    return AblationScores(100 * agreement.share, bleu(others, [one.target for one in sentences.others]).value)
 
 
-def named(heads: Sequence[SiteHead]) -> list[str]:
+def head_names(heads: Sequence[SiteHead]) -> list[str]:
     """As they are written: "decoder.1.cross:2"."""
     return [f"{site}:{head}" for site, head in heads]

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from regard.text.scores import Comparison, LabelScore, LengthRow, Score
-
-if TYPE_CHECKING:
-    from regard.training.evaluate.attention import Attention
+from regard.training.evaluate.attention_report import AttentionReport
 
 
 @dataclass(frozen=True)
@@ -38,7 +36,7 @@ class Evaluation:
     comparison: Comparison | None = None
     notes: list[str] = field(default_factory=list)
     outputs: list[str] = field(default_factory=list)
-    attention: Attention | None = None
+    attention: AttentionReport | None = None
 
     def __getitem__(self, name: str) -> float:
         """The value of the score of that name."""
@@ -46,7 +44,7 @@ class Evaluation:
 
     def to_dict(self) -> dict[str, Any]:
         """All of it but the outputs, as JSON takes it; what a task does not have is left out."""
-        found: dict[str, Any] = {
+        fields: dict[str, Any] = {
             "task": self.task,
             "data": self.data,
             self.unit: self.count,
@@ -61,12 +59,12 @@ class Evaluation:
             "attention": self.attention.to_dict() if self.attention else None,
             "notes": self.notes,
         }
-        return {name: value for name, value in found.items() if value not in (None, "", [])}
+        return {name: value for name, value in fields.items() if value not in (None, "", [])}
 
     def score_dict(self, score: Score) -> dict[str, Any]:
-        found: dict[str, Any] = {"value": score.value}
+        fields: dict[str, Any] = {"value": score.value}
         if score.signature:
-            found["signature"] = score.signature
+            fields["signature"] = score.signature
         if score.name in self.baselines:
-            found["baseline"] = self.baselines[score.name]
-        return found
+            fields["baseline"] = self.baselines[score.name]
+        return fields

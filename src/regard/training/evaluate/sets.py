@@ -14,7 +14,7 @@ from regard.text.grammar import Named, Sentence, is_grammar, read_name
 
 
 @dataclass(frozen=True)
-class Pairs:
+class PairSet:
     """Texts and their translations; those of the grammar come with all that is known of them."""
 
     sources: list[str]
@@ -25,7 +25,7 @@ class Pairs:
 
 
 @dataclass(frozen=True)
-class Labelled:
+class LabelledSet:
     """Texts and their labels."""
 
     texts: list[str]
@@ -34,7 +34,7 @@ class Labelled:
 
 
 @dataclass(frozen=True)
-class Texts:
+class TextSet:
     """Texts alone."""
 
     texts: list[str]
@@ -58,30 +58,30 @@ class EvaluationData:
         """The grammar set, if it is one."""
         return read_name(self.source.files) if any(map(is_grammar, self.source.files)) else None
 
-    def pairs(self) -> Pairs:
+    def pairs(self) -> PairSet:
         """For translators."""
         if self.grammar is not None:
             sentences = self.sentences()
             sources, references = [one.source for one in sentences], [one.target for one in sentences]
-            return Pairs(sources, references, sentences, "fr")
+            return PairSet(sources, references, sentences, "fr")
         rows, notes = self.rows(Checks(fields=2, longest=0))
-        return Pairs([row.texts[0] for row in rows], [row.texts[1] for row in rows], notes=notes)
+        return PairSet([row.texts[0] for row in rows], [row.texts[1] for row in rows], notes=notes)
 
-    def labelled(self) -> Labelled:
+    def labelled(self) -> LabelledSet:
         """For classifiers."""
         if self.grammar is not None:
             raise InputError(
                 f"{self.name} has no labels", found="pairs of sentences", do="give a file of texts and labels"
             )
         rows, notes = self.rows(Checks(fields=2, labelled=True, longest=0))
-        return Labelled([row.texts[0] for row in rows], [row.texts[1] for row in rows], notes)
+        return LabelledSet([row.texts[0] for row in rows], [row.texts[1] for row in rows], notes)
 
-    def texts(self, *, blank_lines: bool = False) -> Texts:
+    def texts(self, *, blank_lines: bool = False) -> TextSet:
         """For language models, and for those that fill in words. Of a grammar set, its English."""
         if self.grammar is not None:
-            return Texts([one.source for one in self.sentences()], [])
+            return TextSet([one.source for one in self.sentences()], [])
         rows, notes = self.rows(Checks(fields=1, blank_lines=blank_lines))
-        return Texts([row.texts[0] for row in rows], notes)
+        return TextSet([row.texts[0] for row in rows], notes)
 
     def sentences(self) -> list[Sentence]:
         """Those of the grammar set."""

@@ -20,15 +20,15 @@ from regard.text.scores import (
     pronoun_agreement,
 )
 from regard.text.scores.moses import DEFAULT, known_language
-from regard.training.evaluate.batching import Told, at_work, parts, unheard
+from regard.training.evaluate.batching import ProgressCallback, batched, eval_mode_with_batch, ignore_progress
 from regard.training.evaluate.result import Evaluation
-from regard.training.evaluate.sets import EvaluationData, Pairs
+from regard.training.evaluate.sets import EvaluationData, PairSet
 
 AHEAD = 4  # batches between two reports of progress
 DICTIONARY = "a dictionary, word for word"
 
 
-class Search(NamedTuple):
+class TranslationOptions(NamedTuple):
     """How to look for translations; None: as the model says."""
 
     beams: int | None = None
@@ -37,7 +37,7 @@ class Search(NamedTuple):
     batch: int | None = None
 
 
-class Said(NamedTuple):
+class TranslationOutputs(NamedTuple):
     """The translations, in order, how many of them came to no end, and how long it took."""
 
     texts: list[str]
@@ -45,7 +45,7 @@ class Said(NamedTuple):
     seconds: float
 
 
-class Spoken(NamedTuple):
+class TargetLanguage(NamedTuple):
     """A language, how it is known ("" where somebody said it), and what to tell of that."""
 
     code: str
@@ -56,91 +56,96 @@ class Spoken(NamedTuple):
 def evaluate_translations(
     translator: Translator,
     data: EvaluationData,
-    search: Search,
-    language: str | None,
+    search: TranslationOptions,
+    code: str | None,
     against: Translator | None,
-    told: Told,
+    on_progress: ProgressCallback,
 ) -> Evaluation:
     """Translate the sources and compare with the references; on a grammar set a dictionary does so too."""
     pairs = data.pairs()
     count, total = len(pairs.sources), len(pairs.sources) * (1 if against is None else 2)
-    ours = translations(translator, pairs.sources, search, lambda done, _: told(done, total))
+    ours = translations(translator, pairs.sources, search, lambda done, _: on_progress(done, total))
     comparison = None
     if against is not None:
-        theirs = translations(against, pairs.sources, search, lambda done, _: told(count + done, total))
+        theirs = translations(against, pairs.sources, search, lambda done, _: on_progress(count + done, total))
         comparison = paired_bootstrap(ours.texts, theirs.texts, pairs.references)
-    spoken = language_of(pairs, language)
-    baselines = {score.name: score.value for score in scores(pairs, word_for_word(pairs), spoken)}
+    language = language_of(pairs, code)
+    baselines = {score.name: score.value for score in scores(pairs, word_for_word(pairs), language)}
     return Evaluation(
         task="translation",
         data=data.name,
         count=count,
         unit="pairs",
         seconds=ours.seconds,
-        scores=scores(pairs, ours.texts, spoken),
+        scores=scores(pairs, ours.texts, language),
         baseline=DICTIONARY if baselines else "",
         baselines=baselines,
         words_per_second=sum(len(source.split()) for source in pairs.sources) / ours.seconds,
         by_length=bleu_by_length(pairs.sources, ours.texts, pairs.references),
         comparison=comparison,
-        notes=[*pairs.notes, *spoken.notes, *cut_note(ours)],
+        notes=[*pairs.notes, *language.notes, *cut_note(ours)],
         outputs=ours.texts,
     )
 
 
-def translations(translator: Translator, sources: Sequence[str], search: Search, told: Told = unheard) -> Said:
+def translations(
+    translator: Translator,
+    sources: Sequence[str],
+    search: TranslationOptions,
+    on_progress: ProgressCallback = ignore_progress,
+) -> TranslationOutputs:
     """Translate all. Texts of like length come together, the longest first: what is left never takes longer."""
     order = sorted(range(len(sources)), key=lambda number: -len(sources[number]))
     done: dict[int, str] = {}
     cut, start = 0, perf_counter()
-    with at_work(translator, search.batch):
-        for numbers in parts(order, AHEAD * translator.batch, told):
+    with eval_mode_with_batch(translator, search.batch):
+        for numbers in batched(order, AHEAD * translator.batch, on_progress):
             texts = [sources[number] for number in numbers]
             how = {"beams": search.beams, "alpha": search.alpha, "max_length": search.max_length}
             for number, best in zip(numbers, translator.search(texts, **how), strict=True):  # type: ignore[arg-type]
                 done[number] = best[0].text
                 cut += best[0].cut
-    return Said([done[number] for number in range(len(sources))], cut, perf_counter() - start)
+    return TranslationOutputs([done[number] for number in range(len(sources))], cut, perf_counter() - start)
 
 
-def language_of(pairs: Pairs, asked: str | None) -> Spoken:
+def language_of(pairs: PairSet, asked: str | None) -> TargetLanguage:
     """The language whose tokens Moses cuts: as asked, as known of the texts, or by the look of the references."""
     code = asked or pairs.language
     if code is not None:
         rules = known_language(code)
         known = code.lower().replace("_", "-").split("-")[0] == rules
         note = [] if known else [f"Moses knows no {code!r}: its tokens are cut as those of {rules!r}"]
-        return Spoken(rules, "", note)
+        return TargetLanguage(rules, "", note)
     guess = guess_language(pairs.references)
     if guess is None:
         note = [f"the language of the references is not known: Moses cuts tokens as in {DEFAULT!r}; --language says it"]
-        return Spoken(DEFAULT, "assumed", note)
+        return TargetLanguage(DEFAULT, "assumed", note)
     note = [f"the references look like {guess!r}, so Moses cuts tokens as there; --language says otherwise"]
-    return Spoken(guess, "guessed", note)
+    return TargetLanguage(guess, "guessed", note)
 
 
-def cut_note(ours: Said) -> list[str]:
+def cut_note(ours: TranslationOutputs) -> list[str]:
     return [f"{ours.cut:,} translations were cut before they ended"] if ours.cut else []
 
 
-def scores(pairs: Pairs, outputs: Sequence[str], spoken: Spoken) -> list[Score]:
+def scores(pairs: PairSet, outputs: Sequence[str], language: TargetLanguage) -> list[Score]:
     """All that can be said of some translations; nothing of none."""
     if not outputs:
         return []
-    found = [
+    values = [
         bleu(outputs, pairs.references),
         bleu(outputs, pairs.references, lowercase=True),
-        bleu_tokenised(outputs, pairs.references, spoken.code, spoken.how),
+        bleu_tokenised(outputs, pairs.references, language.code, language.how),
         chrf(outputs, pairs.references),
     ]
     if pairs.sentences:
         agreed = pronoun_agreement(pairs.sentences, outputs)
         signature = f"sentences:{agreed.asked}|chance:50"
-        found += [Score("pronoun_agreement", 100 * agreed.share, signature)] if agreed.asked else []
-    return found
+        values += [Score("pronoun_agreement", 100 * agreed.share, signature)] if agreed.asked else []
+    return values
 
 
-def word_for_word(pairs: Pairs) -> list[str]:
+def word_for_word(pairs: PairSet) -> list[str]:
     """What a dictionary makes of the sources, where there is one: the grammar has its own."""
     if not pairs.sentences:
         return []
@@ -159,6 +164,6 @@ def validate_translations(
     max_length: int | None = None,
 ) -> tuple[dict[str, float], dict[str, float], list[str]]:
     """BLEU and chrF while a model is being trained, their intervals, and the translations: greedy, unless asked."""
-    said = translations(translator, sources, Search(beams, None, max_length, batch)).texts
-    scores = {"bleu": bleu(said, references).value, "chrf": chrf(said, references).value}
-    return scores, {"bleu": bleu_interval(said, references), "chrf": chrf_interval(said, references)}, said
+    outputs = translations(translator, sources, TranslationOptions(beams, None, max_length, batch)).texts
+    scores = {"bleu": bleu(outputs, references).value, "chrf": chrf(outputs, references).value}
+    return scores, {"bleu": bleu_interval(outputs, references), "chrf": chrf_interval(outputs, references)}, outputs

@@ -1,89 +1,19 @@
-"""Several processes that train one model, started by torchrun: each takes its rows of a batch, gradients add up.
-
-The batches are the same as with one process, so the mathematics are too. This is the one place that reads the
-environment.
-"""
+"""The processes that torchrun started. This is the one place that reads the environment."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TypeVar
 
 import torch
 import torch.distributed as dist
-from torch import Tensor
 
-from regard.errors import RegardError
-
-T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Workers:
-    """Which of how many this process is. The first one writes, validates and speaks."""
-
-    rank: int = 0
-    count: int = 1
-
-    @property
-    def first(self) -> bool:
-        return self.rank == 0
-
-    def add_up(self, tensors: Sequence[Tensor]) -> None:
-        """Make each tensor the sum over all processes."""
-        if self.count > 1 and tensors:
-            flat = torch.cat([tensor.reshape(-1) for tensor in tensors])
-            dist.all_reduce(flat)
-            for tensor, part in zip(tensors, flat.split([tensor.numel() for tensor in tensors]), strict=True):
-                tensor.copy_(part.view_as(tensor))
-
-    def agree(self, flag: bool) -> bool:
-        """True everywhere when it is True anywhere."""
-        if self.count == 1:
-            return flag
-        raised = torch.tensor([float(flag)], device="cuda" if dist.get_backend() == "nccl" else "cpu")
-        dist.all_reduce(raised)
-        return bool(raised.item())
-
-    def total(self, numbers: Sequence[float]) -> list[float]:
-        """Each number summed over all processes."""
-        if self.count == 1:
-            return list(numbers)
-        summed = torch.tensor(numbers, dtype=torch.float64, device="cuda" if dist.get_backend() == "nccl" else "cpu")
-        dist.all_reduce(summed)
-        return [float(number) for number in summed.tolist()]
-
-    def gather(self, mine: T) -> list[T]:
-        """What every process has, by rank."""
-        every: list[T | None] = [mine] * self.count
-        if self.count > 1:
-            dist.all_gather_object(every, mine)
-        return every  # type: ignore[return-value]
-
-    def together(self, work: Callable[[], T]) -> T:
-        """What `work` gives here, once it is done everywhere; if it fails in one process, that is the error of all."""
-        if self.count == 1:
-            return work()
-        failure: RegardError | None = None
-        try:
-            result = work()
-        except RegardError as error:
-            failure = error
-        for rank, wrong in enumerate(self.gather(failure and (failure.wrong, failure.found, failure.do))):
-            if wrong:
-                raise RegardError(f"process {rank}: {wrong[0]}", found=wrong[1], do=wrong[2]) from failure
-        return result
-
-    def wait(self) -> None:
-        if self.count > 1:
-            dist.barrier()
+from regard.training.optim.workers import Workers
 
 
 @contextmanager
-def joined(device: torch.device) -> Iterator[Workers]:
+def process_group(device: torch.device) -> Iterator[Workers]:
     """The processes that torchrun started; alone, just this one."""
     count = int(os.environ.get("WORLD_SIZE", "1"))
     if count == 1:

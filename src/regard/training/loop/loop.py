@@ -2,49 +2,46 @@
 
 from __future__ import annotations
 
-import hashlib
-import math
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-import torch
 from torch import Tensor
 
 from regard.errors import InputError
-from regard.models.checkpoint import Model, own_tensors
+from regard.models.checkpoint import Model
 from regard.text.batches import ahead
-from regard.training.data.task_batches import Fed, Feed
-from regard.training.loop.distributed import Workers
+from regard.training.data.task_batches import BatchLoader, TaskBatch
+from regard.training.loop.checkpoint_files import Position, save_state
+from regard.training.loop.clock import Clock
 from regard.training.loop.pace import SAVED, Deadline, Pace
 from regard.training.loop.selection import Selection
-from regard.training.loop.state import Position, save_state
-from regard.training.optim.optimizer import Average, moments, restore_moments
+from regard.training.loop.training_state import TrainingState
+from regard.training.optim.optimizer import averaged_weights
 from regard.training.optim.schedule import rate_at
-from regard.training.optim.updates import Trouble, Update
+from regard.training.optim.updates import SkippedSteps, Update
+from regard.training.optim.workers import Workers
 from regard.training.recipe.recipe import Training
 from regard.training.report.events import Listener, Note, Saved, Stepped, Validated, silent
 
 NO_NUMBER = "the loss or a gradient is not a number"
-BAD = 10  # steps in a row whose loss is no number before giving up
+MOST_SKIPPED = 10  # steps in a row whose loss is no number before giving up
 MOVED = 0.1  # of the steps, by which their number changes before it is said
-RNG = ("chance/cpu", "chance/cuda")  # what a checkpoint calls the first process's random numbers
-TOLD = 0.1  # seconds between two tellings of where training stands
+REPORT_EVERY = 0.1  # seconds between two reports of where training stands
 
 
 @dataclass
-class Run:
+class TrainingLoop:
     """All that a loop works on. `validate` scores the weights as they are; `keep_model` writes them down."""
 
     model: Model
     how: Training
-    feed: Feed
+    loader: BatchLoader
     update: Update
     validate: Callable[[int], Validated]
     folder: Path
     select: Selection
-    keep_model: Callable[[], None]
+    save_model: Callable[[], None]
     listener: Listener = silent
     workers: Workers = field(default_factory=Workers)
     stopped: Callable[[], str] = lambda: ""  # why to stop now, if anything
@@ -52,63 +49,33 @@ class Run:
     interrupted: bool = False  # someone asked one of the processes to stop
     deadline: Deadline | None = None
     pace: Pace = field(init=False)
-    told_end: int = 0  # the last step, as it was said last
+    state: TrainingState = field(init=False)
+    reported_end: int = 0  # the last step, as it was said last
 
     def __post_init__(self) -> None:
         self.pace = Pace.of(self.how.steps, self.position.moved)
-        self.update.place = lambda step: self.pace.place(step)
+        self.update.schedule_position = lambda step: self.pace.schedule_position(step)
+        self.state = TrainingState(self.model, self.update, self.workers)
 
     # What is kept of it
-
-    def tensors(self) -> dict[str, Tensor]:
-        """The training state: weights, their average, the optimizer's memory, and the state of chance."""
-        kept = {f"model/{name}": tensor for name, tensor in own_tensors(self.model).items()}
-        kept |= {f"optimizer/{name}": tensor for name, tensor in moments(self.update.optimizer, self.model).items()}
-        if self.update.average is not None:
-            kept |= {f"average/{name}": tensor for name, tensor in self.update.average.tensors().items()}
-        return kept | self.rng_state()
-
-    def rng_state(self) -> dict[str, Tensor]:
-        """Of this process; those of the others stand beside the first's in a checkpoint, under their ranks."""
-        states = [torch.get_rng_state(), *([torch.cuda.get_rng_state()] if self.on_gpu else [])]
-        end = "" if self.workers.first else f"/{self.workers.rank}"
-        return {f"{name}{end}": state for name, state in zip(RNG, states, strict=False)}
-
-    def restore_rng(self, tensors: dict[str, Tensor]) -> None:
-        """Each process goes on with its own dropout; one that the checkpoint does not know gets some of its own."""
-        own = self.rng_state()
-        if not own.keys() & tensors.keys():
-            torch.manual_seed(seed_of([tensors[name] for name in RNG if name in tensors], self.workers.rank))
-        for name in own.keys() & tensors.keys():
-            (torch.cuda.set_rng_state if "/cuda" in name else torch.set_rng_state)(tensors[name])
 
     def restore(self, position: Position, tensors: dict[str, Tensor]) -> None:
         """Go on where a checkpoint left off."""
         self.position = position
         self.pace = Pace.of(self.how.steps, position.moved)
-        self.told_end = self.pace.end
+        self.reported_end = self.pace.end
         if self.deadline is not None and position.measured:
             self.deadline.measured = position.measured
         self.update.gradients.parts = position.micro_batches
-        self.update.trouble = Trouble(position.bad, position.skipped)
-        with torch.no_grad():
-            for name, weight in own_tensors(self.model).items():
-                weight.copy_(tensors[f"model/{name}"])
-        restore_moments(self.update.optimizer, self.model, below(tensors, "optimizer/"))
-        if self.update.average is not None:
-            self.update.average.restore(below(tensors, "average/"))
-        self.restore_rng(tensors)
-
-    @property
-    def on_gpu(self) -> bool:
-        return next(self.model.parameters()).is_cuda
+        self.update.skipped = SkippedSteps(position.bad, position.skipped)
+        self.state.restore(tensors)
 
     def save(self) -> None:
-        states = self.workers.gather(self.rng_state())
+        states = self.workers.gather(self.state.rng_state())
         if self.workers.first:
-            kept = max(self.how.keep, self.how.last if self.how.average == "last" else 0)
-            tensors = self.tensors() | {name: state for own in states for name, state in own.items()}
-            save_state(self.folder / "checkpoints", self.position, tensors, kept, self.planned)
+            keep = max(self.how.keep, self.how.last if self.how.average == "last" else 0)
+            tensors = self.state.tensors() | {name: state for own in states for name, state in own.items()}
+            save_state(self.folder / "checkpoints", self.position, tensors, keep, self.planned)
             self.listener(Saved(self.position.step))
         self.workers.wait()
 
@@ -126,11 +93,10 @@ class Run:
         clock = Clock(self.position.seconds)
         if self.deadline is not None:
             self.deadline.mark = (0.0, self.position.step)
-        self.model.train()
-        for fed in self.batches():
-            loss = self.step(fed)
+        for batch in self.batches():
+            loss = self.step(batch)
             self.position.seconds = clock.seconds()
-            self.tell(clock, fed, loss)
+            self.report_step(clock, batch, loss)
             why = self.pause(clock)
             if why:
                 return why
@@ -143,55 +109,55 @@ class Run:
         tired = bool(self.how.patience) and self.position.waited >= self.how.patience
         return f"no better for {self.how.patience} validations" if self.workers.agree(tired) else ""
 
-    def batches(self) -> Iterator[Fed]:
+    def batches(self) -> Iterator[TaskBatch]:
         """From where the position says, epoch after epoch."""
         while True:
-            specs = self.feed.epoch(self.position.epoch)
+            specs = self.loader.epoch(self.position.epoch)
             if not specs:
                 return
-            for fed in ahead(specs[self.position.batch :], self.feed.build, self.how.workers):
+            for batch in ahead(specs[self.position.batch :], self.loader.build, self.how.workers):
                 self.position.batch += 1
-                yield fed
+                yield batch
             self.position.epoch, self.position.batch = self.position.epoch + 1, 0
 
-    def step(self, fed: Fed) -> Tensor:
+    def step(self, batch: TaskBatch) -> Tensor:
         """One update."""
         self.position.step += 1
-        loss = self.update(fed, self.position.step)
+        loss = self.update(batch, self.position.step)
         parts = self.update.gradients.parts
         if parts != self.position.micro_batches:
             self.position.micro_batches = parts
             self.listener(Note(f"out of memory: batches now go through in {parts} parts", warning=True))
-        if self.update.prompt:
-            self.look()
+        if self.update.synchronous:
+            self.check_skipped()
         return loss
 
-    def look(self) -> None:
+    def check_skipped(self) -> None:
         """Has an update been skipped? Too many in a row, and something is wrong."""
-        before, (row, total) = self.position.skipped, self.update.look()
-        self.position.bad, self.position.skipped = row, total
+        before, (in_a_row, total) = self.position.skipped, self.update.skipped
+        self.position.bad, self.position.skipped = in_a_row, total
         if total > before:
             self.listener(Note(f"step {self.position.step}: {NO_NUMBER}; skipped ({total} in all)", warning=True))
-        if row >= BAD:
+        if in_a_row >= MOST_SKIPPED:
             raise InputError(
-                f"{NO_NUMBER}, {row} steps in a row",
+                f"{NO_NUMBER}, {in_a_row} steps in a row",
                 found=f"step {self.position.step}, rate {self.rate():.2g}",
                 do="lower training.rate to a third, lengthen training.warmup, or set training.precision = 'float32', "
                 "in another --out; the last checkpoint here is whole",
             )
 
-    def tell(self, clock: Clock, fed: Fed, loss: Tensor) -> None:
+    def report_step(self, clock: Clock, batch: TaskBatch, loss: Tensor) -> None:
         step, steps = self.position.step, self.pace.end
-        clock.tokens += fed.tokens
-        if clock.due(TOLD) or step == steps or step % self.how.validate_every == 0:
-            self.look()
+        clock.tokens += batch.tokens
+        if clock.due(REPORT_EVERY) or step == steps or step % self.how.validate_every == 0:
+            self.check_skipped()
             speed, left = clock.speed(step), clock.left(steps - step)
             self.listener(
                 Stepped(step, steps, self.position.epoch, float(loss), self.rate(), speed, self.position.seconds, left)
             )
 
     def rate(self) -> float:
-        return rate_at(self.pace.place(self.position.step), self.how)
+        return rate_at(self.pace.schedule_position(self.position.step), self.how)
 
     def pause(self, clock: Clock) -> str:
         """Validate and save when it is time; why to stop, if there is a reason."""
@@ -200,7 +166,7 @@ class Run:
         due = last or step % self.how.validate_every == 0
         begun = clock.seconds()
         if due:
-            self.judge()
+            self.validate_model()
             if self.deadline is not None:
                 self.deadline.saw_validation(clock.seconds() - begun)
                 self.position.measured = self.deadline.measured
@@ -222,7 +188,7 @@ class Run:
         if last != self.pace.end:
             self.pace.move(self.position.step, int(last))
             self.position.moved = self.pace.moved
-            self.tell_end()
+            self.report_end()
         return bool(wanted), bool(saving)
 
     def follow(self, clock: Clock) -> int:
@@ -234,89 +200,23 @@ class Run:
         self.position.measured = self.deadline.measured
         return self.deadline.end(step, seconds, self.pace, self.how)
 
-    def tell_end(self) -> None:
+    def report_end(self) -> None:
         """When clearly more or fewer steps fit than was said last."""
-        end, told = self.pace.end, self.told_end or self.how.steps
-        if abs(end - told) > MOVED * told:
-            self.told_end = end
-            pace = "faster" if end > told else "slower"
-            self.listener(Note(f"the machine is {pace} than it was: {end:,} steps fit, not {told:,}"))
+        end, reported = self.pace.end, self.reported_end or self.how.steps
+        if abs(end - reported) > MOVED * reported:
+            self.reported_end = end
+            pace = "faster" if end > reported else "slower"
+            self.listener(Note(f"the machine is {pace} than it was: {end:,} steps fit, not {reported:,}"))
 
-    def judge(self) -> None:
+    def validate_model(self) -> None:
         """Validate (the average, where one is kept) and keep the best."""
         position = self.position
         if self.workers.first:
-            with self.averaged():
-                found = self.validate(position.step)
-                better, position.best = self.select(found, position.best)
+            with averaged_weights(self.update.average):
+                validated = self.validate(position.step)
+                better, position.best = self.select(validated, position.best)
                 if better:
                     position.best_step = position.step
-                    self.keep_model()
+                    self.save_model()
             position.waited = 0 if better else position.waited + 1
-            self.listener(replace(found, best=better))
-        self.model.train()
-
-    def averaged(self) -> Swapped:
-        return Swapped(self.update.average)
-
-
-class Swapped:
-    """For the length of a with block, the average stands in the model."""
-
-    def __init__(self, average: Average | None) -> None:
-        self.average = average
-
-    def __enter__(self) -> None:
-        if self.average is not None:
-            self.average.swap()
-
-    def __exit__(self, *error: object) -> None:
-        if self.average is not None:
-            self.average.swap()
-
-
-class Clock:
-    """Time spent training, over all starts, and how fast it goes of late."""
-
-    def __init__(self, before: float) -> None:
-        self.before, self.begun, self.told = before, time.monotonic(), 0.0
-        self.tokens, self.marks = 0, [(time.monotonic(), 0, 0)]
-        self.saved = before  # when the newest checkpoint was
-        self.paused = 0.0  # seconds of this start that went into validations and checkpoints
-
-    def seconds(self) -> float:
-        return self.before + time.monotonic() - self.begun
-
-    def busy(self) -> float:
-        """Seconds of this start that went into steps."""
-        return time.monotonic() - self.begun - self.paused
-
-    def due(self, every: float) -> bool:
-        now = time.monotonic()
-        if now - self.told < every:
-            return False
-        self.told = now
-        return True
-
-    def speed(self, step: int) -> float:
-        """Tokens a second over the last few tellings."""
-        self.marks = [*self.marks[-50:], (time.monotonic(), self.tokens, step)]
-        (then, tokens, _), (now, total, _) = self.marks[0], self.marks[-1]
-        return (total - tokens) / max(now - then, 1e-9)
-
-    def left(self, steps: int) -> float:
-        """Seconds, at the pace since the start."""
-        done = [mark for mark in self.marks if mark[2]]
-        if len(done) < 2 or done[-1][2] == done[0][2]:
-            return math.nan
-        return steps * (done[-1][0] - done[0][0]) / (done[-1][2] - done[0][2])
-
-
-def seed_of(states: Sequence[Tensor], rank: int) -> int:
-    """A process's own seed, from where the first process's random numbers stand."""
-    stand = b"".join(bytes(state.tolist()) for state in states)
-    return int.from_bytes(hashlib.blake2b(stand + rank.to_bytes(4), digest_size=7).digest())
-
-
-def below(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
-    return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
+            self.listener(replace(validated, best=better))

@@ -1,4 +1,4 @@
-"""Ending on time: which place of the schedule a step has, and how many more steps fit.
+"""Ending on time: where on the schedule a step is, and how many more steps fit.
 
 A run with a budget begins with as many steps as were measured to fit. When the machine turns out slower or faster, the
 rest of the schedule is spread over the steps that do fit: the rate goes on from where it is, and is down at the end.
@@ -24,7 +24,7 @@ class Pace:
     steps: int  # of the schedule
     end: int  # the last step there will be
     since: int = 0  # the step at which the end was moved last
-    at: float = 0.0  # the place on the schedule it had
+    at: float = 0.0  # its position on the schedule
 
     @classmethod
     def of(cls, steps: int, moved: list[float] | None) -> Pace:
@@ -35,7 +35,7 @@ class Pace:
     def moved(self) -> list[float] | None:
         return [self.end, self.since, self.at] if self.since else None
 
-    def place(self, step: int) -> float:
+    def schedule_position(self, step: int) -> float:
         """The step of the schedule, exactly `step` as long as nothing was moved."""
         if step >= self.end:
             return float(self.steps)
@@ -43,7 +43,7 @@ class Pace:
 
     def move(self, step: int, end: int) -> None:
         """From `step` on, what is left of the schedule is spread over the steps until `end`."""
-        self.at, self.since, self.end = self.place(step), step, max(end, step)
+        self.at, self.since, self.end = self.schedule_position(step), step, max(end, step)
 
 
 @dataclass
@@ -64,8 +64,8 @@ class Deadline:
         return [self.step_seconds, self.validation]
 
     @measured.setter
-    def measured(self, kept: list[float]) -> None:
-        self.step_seconds, self.validation = kept
+    def measured(self, seconds: list[float]) -> None:
+        self.step_seconds, self.validation = seconds
 
     @property
     def limit(self) -> float:

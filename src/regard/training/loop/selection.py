@@ -20,28 +20,28 @@ def selection_for(recipe: Recipe) -> Selection:
     name = default if recipe.training.select == "auto" else recipe.training.select
     if name in ("bleu", "chrf") and recipe.task != "translate":
         raise UnknownNameError(f"score of the task {recipe.task!r}:", name, ("auto", "loss", "accuracy", "end"))
-    return (lambda found, best: by_score(name, found, best)) if name else by_interval
+    return (lambda validated, best: by_score(name, validated, best)) if name else by_interval
 
 
-def by_score(name: str, found: Validated, best: Best | None) -> tuple[bool, Best]:
+def by_score(name: str, validated: Validated, best: Best | None) -> tuple[bool, Best]:
     """One score decides; of equal ones, the smaller loss."""
-    loss = finite(found.scores["loss"])
-    score = {"end": float(found.step), "loss": -loss}.get(name, found.scores.get(name, -math.inf))
+    loss = finite(validated.scores["loss"])
+    score = {"end": float(validated.step), "loss": -loss}.get(name, validated.scores.get(name, -math.inf))
     new = {"score": -math.inf if math.isnan(score) else score, "loss": loss}
     known = best if isinstance(best, dict) and "score" in best else None  # else of an older checkpoint
     better = known is None or (new["score"], -loss) > (known["score"], -known["loss"])
     return better, new if better else known or new
 
 
-def by_interval(found: Validated, best: Best | None) -> tuple[bool, Best]:
+def by_interval(validated: Validated, best: Best | None) -> tuple[bool, Best]:
     """Translations: BLEU decides between what lies within the interval of the highest BLEU so far and what does not.
 
     Within it, the higher chrF, if they are further apart than its interval; else the smaller loss. `highest` is kept
     beside the best: otherwise a run could go down by a little less than an interval again and again.
     """
-    new = {**{name: found.scores[name] for name in ("bleu", "chrf")}, "loss": finite(found.scores["loss"])}
-    new["chrf_interval"] = found.intervals.get("chrf", 0.0)
-    top = {"highest": new["bleu"], "interval": found.intervals.get("bleu", 0.0)}
+    new = {**{name: validated.scores[name] for name in ("bleu", "chrf")}, "loss": finite(validated.scores["loss"])}
+    new["chrf_interval"] = validated.intervals.get("chrf", 0.0)
+    top = {"highest": new["bleu"], "interval": validated.intervals.get("bleu", 0.0)}
     if not isinstance(best, dict) or "highest" not in best:
         return True, new | top
     if best["highest"] >= new["bleu"]:

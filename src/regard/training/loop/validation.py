@@ -11,11 +11,12 @@ from torch import Tensor
 
 from regard.models.checkpoint import Model
 from regard.tasks import Translator
+from regard.tasks.eval_mode import eval_mode
 from regard.text.bpe import Paired, target_of
 from regard.text.tokenizer import Tokenizer
-from regard.training.data.task_batches import Feed
+from regard.training.data.task_batches import IGNORE_INDEX, BatchLoader
 from regard.training.evaluate import validate_translations
-from regard.training.optim.loss import FORWARDS, IGNORED, entropy
+from regard.training.optim.loss import FORWARDS, summed_cross_entropy
 from regard.training.recipe.recipe import Recipe
 from regard.training.report.events import Sample, Validated
 
@@ -29,19 +30,19 @@ class Validation:
     recipe: Recipe
     model: Model
     tokenizer: Tokenizer | Paired
-    feed: Feed
+    loader: BatchLoader
     rows: list[tuple[str, ...]]
     half: bool
 
     def __call__(self, step: int) -> Validated:
         start = time.monotonic()
-        self.model.eval()
-        scores = self.losses()
         samples: list[Sample] = []
         intervals: dict[str, float] = {}
-        if self.recipe.task == "translate":
-            translated, intervals, samples = self.translations()
-            scores |= translated
+        with eval_mode(self.model):
+            scores = self.losses()
+            if self.recipe.task == "translate":
+                translated, intervals, samples = self.translations()
+                scores |= translated
         return Validated(step, time.monotonic() - start, scores, False, samples, intervals)
 
     @torch.no_grad()
@@ -49,13 +50,13 @@ class Validation:
         """Nats a word, and how often the likeliest word is right."""
         device = next(self.model.parameters()).device
         total, right, words = torch.zeros((), device=device), torch.zeros((), device=device), 0
-        for spec in self.feed.epoch(0):
-            batch, count, _ = self.feed.build(spec)
-            batch = {name: tensor.to(device) for name, tensor in batch.items()}
+        for spec in self.loader.epoch(0):
+            tensors, count, _ = self.loader.build(spec)
+            tensors = {name: tensor.to(device) for name, tensor in tensors.items()}
             with torch.autocast(device.type, torch.bfloat16, enabled=self.half):
-                logits = FORWARDS[self.recipe.task](self.model, batch)
-            total += entropy(logits, batch["truth"])
-            right += hits(logits, batch["truth"])
+                logits = FORWARDS[self.recipe.task](self.model, tensors)
+            total += summed_cross_entropy(logits, tensors["labels"])
+            right += count_correct(logits, tensors["labels"])
             words += count
         loss = float(total) / max(words, 1)
         return {"loss": loss, "perplexity": math.exp(min(loss, 50.0)), "accuracy": 100 * float(right) / max(words, 1)}
@@ -76,5 +77,5 @@ class Validation:
         return max(map(len, target_of(self.tokenizer).encode(references)), default=0) * 3 // 2 + 5
 
 
-def hits(logits: Tensor, truth: Tensor) -> Tensor:
-    return ((logits.argmax(-1) == truth) & (truth != IGNORED)).sum()
+def count_correct(logits: Tensor, labels: Tensor) -> Tensor:
+    return ((logits.argmax(-1) == labels) & (labels != IGNORE_INDEX)).sum()

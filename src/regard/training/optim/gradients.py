@@ -6,12 +6,12 @@ import torch
 from torch import Tensor, nn
 
 from regard.errors import InputError
-from regard.training.data.task_batches import Fed, part_of
+from regard.training.data.task_batches import BatchTensors, TaskBatch, part_of
 from regard.training.optim.foreach import zero
-from regard.training.optim.loss import Batch, Objective
+from regard.training.optim.loss import Objective
 
 
-def forget(model: nn.Module) -> None:
+def zero_gradients(model: nn.Module) -> None:
     """Gradients to zero, in place where there are any: a recording writes to the same memory every time."""
     grads = [weight.grad for weight in model.parameters() if weight.grad is not None]
     if grads:
@@ -31,34 +31,36 @@ class Gradients:
         self.words = torch.ones((), device=device)  # what the sum over words is multiplied by
         self.weight = torch.zeros((), device=device)  # how much two passes must agree
 
-    def __call__(self, fed: Fed, words: int) -> Tensor:
+    def __call__(self, batch: TaskBatch, words: int) -> Tensor:
         while True:
             try:
-                return self.attempt(fed, words)
+                return self.attempt(batch, words)
             except (torch.OutOfMemoryError, MemoryError, RuntimeError) as error:
                 if not out_of_memory(error):
                     raise
-                self.split(fed, error)
+                self.split(batch, error)
 
-    def attempt(self, fed: Fed, words: int) -> Tensor:
-        forget(self.model)
+    def attempt(self, batch: TaskBatch, words: int) -> Tensor:
+        zero_gradients(self.model)
         self.words.fill_(1.0 / max(words, 1))
         total = torch.zeros((), device=self.device)
         for number in range(self.parts):
-            batch = {name: tensor.to(self.device) for name, tensor in part_of(fed, number, self.parts).batch.items()}
-            if len(batch["truth"]):
-                total += self.one(batch)
+            tensors = {
+                name: tensor.to(self.device) for name, tensor in part_of(batch, number, self.parts).tensors.items()
+            }
+            if len(tensors["labels"]):
+                total += self.one(tensors)
         return total
 
-    def one(self, batch: Batch) -> Tensor:
+    def one(self, tensors: BatchTensors) -> Tensor:
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.half):
-            loss = self.objective(self.model, batch, self.weight) * self.words
+            loss = self.objective(self.model, tensors, self.weight) * self.words
         loss.backward()
         return loss.detach()
 
-    def split(self, fed: Fed, error: BaseException) -> None:
+    def split(self, batch: TaskBatch, error: BaseException) -> None:
         """Twice as many parts, as long as there are rows to part."""
-        if self.parts >= len(fed.batch["truth"]):
+        if self.parts >= len(batch.tensors["labels"]):
             raise InputError(
                 "one row alone does not fit in memory",
                 found=str(error).split("\n")[0],

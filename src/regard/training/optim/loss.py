@@ -9,35 +9,34 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from regard.training.data.task_batches import IGNORE_INDEX, BatchTensors
 from regard.training.recipe.recipe import Recipe
 
-Batch = dict[str, Tensor]
 Model = Callable[..., Tensor]
-Objective = Callable[[Any, Batch, Tensor], Tensor]  # the last: how much two passes must agree
-IGNORED = -100  # a place whose word is not asked for
+Objective = Callable[[Any, BatchTensors, Tensor], Tensor]  # the last: how much two passes must agree
 
 
 def objective_for(recipe: Recipe) -> Objective:
     """The loss of a batch under a model, as the recipe asks for it."""
     forward, smoothing, alone = FORWARDS[recipe.task], recipe.training.smoothing, not recipe.training.consistency
 
-    def objective(model: Model, batch: Batch, weight: Tensor) -> Tensor:
+    def objective(model: Model, batch: BatchTensors, weight: Tensor) -> Tensor:
         if alone:
-            return entropy(forward(model, batch), batch["truth"], smoothing)
-        return agreeing(forward, model, batch, smoothing, weight)
+            return summed_cross_entropy(forward(model, batch), batch["labels"], smoothing)
+        return r_drop_loss(forward, model, batch, smoothing, weight)
 
     return objective
 
 
-def translate(model: Model, batch: Batch) -> Tensor:
+def translate(model: Model, batch: BatchTensors) -> Tensor:
     return model(batch["source"], batch["target"])
 
 
-def read(model: Model, batch: Batch) -> Tensor:
+def read(model: Model, batch: BatchTensors) -> Tensor:
     return model(batch["ids"])
 
 
-FORWARDS: dict[str, Callable[[Model, Batch], Tensor]] = {
+FORWARDS: dict[str, Callable[[Model, BatchTensors], Tensor]] = {
     "translate": translate,
     "generate": read,
     "mask": read,
@@ -45,20 +44,28 @@ FORWARDS: dict[str, Callable[[Model, Batch], Tensor]] = {
 }
 
 
-def entropy(logits: Tensor, truth: Tensor, smoothing: float = 0.0) -> Tensor:
-    """Cross-entropy summed over the words asked for, a share `smoothing` of the truth spread over the vocabulary."""
+def summed_cross_entropy(logits: Tensor, labels: Tensor, smoothing: float = 0.0) -> Tensor:
+    """Cross-entropy summed over the words asked for, a share `smoothing` of each label spread over the vocabulary."""
     return F.cross_entropy(
-        logits.flatten(0, -2).float(), truth.flatten(), ignore_index=IGNORED, label_smoothing=smoothing, reduction="sum"
+        logits.flatten(0, -2).float(),
+        labels.flatten(),
+        ignore_index=IGNORE_INDEX,
+        label_smoothing=smoothing,
+        reduction="sum",
     )
 
 
-def agreeing(
-    forward: Callable[[Model, Batch], Tensor], model: Model, batch: Batch, smoothing: float, weight: Tensor
+def r_drop_loss(
+    forward: Callable[[Model, BatchTensors], Tensor],
+    model: Model,
+    batch: BatchTensors,
+    smoothing: float,
+    weight: Tensor,
 ) -> Tensor:
     """R-Drop: the batch goes through twice with other dropout, and the two answers must agree as well as be right."""
     twice = {name: torch.cat([tensor, tensor]) for name, tensor in batch.items()}
     logits = forward(model, twice).float()
-    right = entropy(logits, twice["truth"], smoothing) / 2
+    right = summed_cross_entropy(logits, twice["labels"], smoothing) / 2
     one, other = logits.log_softmax(-1).chunk(2)
     apart = ((one.exp() - other.exp()) * (one - other)).sum(-1) / 2  # the mean of both divergences
-    return right + weight * apart.masked_fill(batch["truth"] == IGNORED, 0.0).sum()
+    return right + weight * apart.masked_fill(batch["labels"] == IGNORE_INDEX, 0.0).sum()

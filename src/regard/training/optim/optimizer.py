@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -40,20 +42,20 @@ def set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
 
 def moments(optimizer: torch.optim.Optimizer, model: nn.Module) -> dict[str, Tensor]:
     """The optimizer's memory by the names of the weights."""
-    found: dict[str, Tensor] = {}
+    tensors: dict[str, Tensor] = {}
     for name, weight in own_tensors(model).items():
         for kind in MOMENTS:
             if (moment := optimizer.state.get(weight, {}).get(kind)) is not None:
-                found[f"{kind}/{name}"] = torch.as_tensor(moment)
-    return found
+                tensors[f"{kind}/{name}"] = torch.as_tensor(moment)
+    return tensors
 
 
 def restore_moments(optimizer: torch.optim.Optimizer, model: nn.Module, tensors: dict[str, Tensor]) -> None:
     for name, weight in own_tensors(model).items():
         state = {kind: tensors[f"{kind}/{name}"] for kind in MOMENTS if f"{kind}/{name}" in tensors}
         if state:
-            place = weight.device if optimizer.defaults.get("fused") else torch.device("cpu")
-            state = {kind: t.to(place if kind == "step" else weight.device) for kind, t in state.items()}
+            device = weight.device if optimizer.defaults.get("fused") else torch.device("cpu")
+            state = {kind: t.to(device if kind == "step" else weight.device) for kind, t in state.items()}
             optimizer.state[weight] = state
 
 
@@ -78,9 +80,9 @@ class Average:
     def swap(self) -> None:
         """Exchange the average and the live weights; twice is as before."""
         for mean, live in zip(self.mean, self.live, strict=True):
-            kept = live.clone()
+            before = live.clone()
             live.copy_(mean)
-            mean.copy_(kept)
+            mean.copy_(before)
 
     def tensors(self) -> dict[str, Tensor]:
         return dict(zip(self.names, self.mean, strict=True))
@@ -89,3 +91,16 @@ class Average:
     def restore(self, tensors: dict[str, Tensor]) -> None:
         for name, mean in zip(self.names, self.mean, strict=True):
             mean.copy_(tensors[name])
+
+
+@contextmanager
+def averaged_weights(average: Average | None) -> Iterator[None]:
+    """For the length of a with block the average, where one is kept, stands in the model."""
+    if average is None:
+        yield
+        return
+    average.swap()
+    try:
+        yield
+    finally:
+        average.swap()

@@ -56,7 +56,7 @@ class Amount(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Plan:
+class TrainingPlan:
     """The effective recipe, and what the loop needs to end on time. All seconds are estimates but `seconds`."""
 
     recipe: Recipe
@@ -76,7 +76,7 @@ def expected(recipe: Recipe, amount: Amount, speed: Speed) -> float:
 
 def plan(
     recipe: Recipe, free: Collection[str], amount: Amount, left: Callable[[], float], measure: Callable[[Recipe], Speed]
-) -> Plan:
+) -> TrainingPlan:
     """What to do with the seconds that are left, measuring included; `free` are the settings that nobody gave."""
     recipe, speed = pick_model(recipe, free, amount, left(), measure)
     if "training.batch_tokens" in free:
@@ -87,7 +87,7 @@ def plan(
     count = max(min(int(LOOKING * seconds / validation), VALIDATIONS[-1]), VALIDATIONS[0])
     steps = min(max(int((seconds - count * validation) / speed.seconds), LEAST), most)
     chosen = with_training(recipe, {**follow(recipe, free, steps, count), "minutes": None})
-    return Plan(chosen, speed, seconds, most, validation, scoring)
+    return TrainingPlan(chosen, speed, seconds, most, validation, scoring)
 
 
 def pick_model(

@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from regard.errors import InputError
-from regard.training.data.task_batches import Fed, Feed, part_of
+from regard.training.data.task_batches import BatchLoader, TaskBatch, part_of
 from regard.training.optim.updates import Update
 
 SAMPLED = 40  # batches of an epoch that are looked at to know their sizes
@@ -37,7 +37,7 @@ class Speed(NamedTuple):
 
 
 @contextmanager
-def unseen(device: torch.device) -> Iterator[None]:
+def isolated_rng(device: torch.device) -> Iterator[None]:
     """What is drawn at random inside is as if it had never been drawn."""
     with torch.random.fork_rng([device] if device.type == "cuda" else []):
         yield
@@ -48,22 +48,22 @@ class Probe:
     """An update and the batches it is for; `workers` processes share each of them."""
 
     update: Update
-    feed: Feed
+    loader: BatchLoader
     device: torch.device
     workers: int = 1
     clock: Callable[[], float] = time.perf_counter
 
     def __post_init__(self) -> None:
-        specs = self.feed.epoch(0)
+        specs = self.loader.epoch(0)
         if not specs:
             raise InputError("there is nothing to train on", found="no batches", do="give more text")
-        sample = [self.feed.build(specs[place]) for place in spread(len(specs), SAMPLED)]
-        self.tokens = sum(fed.tokens for fed in sample) / len(sample)
-        typical = min(sample, key=lambda fed: abs(fed.tokens - self.tokens))
+        sample = [self.loader.build(specs[index]) for index in spread(len(specs), SAMPLED)]
+        self.tokens = sum(batch.tokens for batch in sample) / len(sample)
+        typical = min(sample, key=lambda batch: abs(batch.tokens - self.tokens))
         large = round(typical.tokens / TOKENS) if self.device.type == "cpu" else 1  # a GPU is quick anyway
-        parts = max(self.workers, min(large, len(typical.batch["truth"])), 1)
-        self.batch: Fed = part_of(typical, 0, parts)
-        self.measured = typical.tokens * len(self.batch.batch["truth"]) / len(typical.batch["truth"])
+        parts = max(self.workers, min(large, len(typical.tensors["labels"])), 1)
+        self.batch: TaskBatch = part_of(typical, 0, parts)
+        self.measured = typical.tokens * len(self.batch.tensors["labels"]) / len(typical.tensors["labels"])
         self.update(self.batch, 1)  # sets up what is set up once, on a GPU also the recording
 
     def once(self) -> float:
@@ -80,7 +80,7 @@ class Probe:
 
     def speed(self) -> Speed:
         """Of a whole update of usual size, from the mean of a few."""
-        return self.as_speed(timed(self.once))
+        return self.as_speed(mean_seconds(self.once))
 
     def as_speed(self, seconds: float) -> Speed:
         return Speed(seconds * self.tokens / self.workers / self.measured, self.tokens, weights_of(self.update.model))
@@ -92,7 +92,7 @@ def weights_of(model: nn.Module) -> int:
     return sum(weight.numel() for weight in model.parameters() if id(weight) not in tables)
 
 
-def timed(once: Callable[[], float]) -> float:
+def mean_seconds(once: Callable[[], float]) -> float:
     """The mean of as many as make a measurement."""
     spent: list[float] = []
     while len(spent) < REPEATS.start or (sum(spent) < SECONDS and len(spent) < REPEATS[-1]):
@@ -104,7 +104,7 @@ def timed(once: Callable[[], float]) -> float:
 
 def spread(count: int, wanted: int) -> list[int]:
     """Up to `wanted` places in a row of `count`, evenly."""
-    return [place * count // min(count, wanted) for place in range(min(count, wanted))]
+    return [index * count // min(count, wanted) for index in range(min(count, wanted))]
 
 
 def thread_counts(most: int) -> list[int]:

@@ -22,9 +22,9 @@ def follow_steps(before: Mapping[str, Any], after: dict[str, Any], given: Collec
     old, new = (table_of(data).get("steps", Training().steps) for data in (before, after))
     if not (is_number(old) and is_number(new)) or old == new or not isinstance(after.get("training"), Mapping):
         return after
-    kept = {name for name in FOLLOWING if f"training.{name}" in given}
+    fixed = {name for name in FOLLOWING if f"training.{name}" in given}
     table = {**defaults(), **table_of(before)}
-    moved = scaled({name: table[name] for name in FOLLOWING if name not in kept}, old, new)
+    moved = scaled({name: table[name] for name in FOLLOWING if name not in fixed}, old, new)
     return {**after, "training": {**table_of(after), **moved}}
 
 
@@ -41,18 +41,18 @@ def fill_in(data: Mapping[str, Any]) -> Mapping[str, Any]:
 def scaled(values: Mapping[str, Any], old: int, new: int) -> dict[str, Any]:
     """Each in proportion; what cannot be scaled is left for the recipe's own checks."""
     share = new / old
-    found: dict[str, Any] = {}
+    changed: dict[str, Any] = {}
     for name, value in values.items():
         if not isinstance(value, (int, float)) or isinstance(value, bool):
-            found[name] = value
+            changed[name] = value
         elif name == "decay":
             window = 1 / (1 - value) if value < 1 else WINDOW
-            found[name] = round(1 - 1 / max(window * share, min(window, WINDOW)), 6)
+            changed[name] = round(1 - 1 / max(window * share, min(window, WINDOW)), 6)
         elif name == "warmup":
-            found[name] = min(round(value * share), new - 1)
+            changed[name] = min(round(value * share), new - 1)
         else:
-            found[name] = max(round(value * share), min(SELDOM, value, new), 1)
-    return found
+            changed[name] = max(round(value * share), min(SELDOM, value, new), 1)
+    return changed
 
 
 def defaults() -> dict[str, Any]:

@@ -14,7 +14,7 @@ from regard.training.recipe.recipe import as_sources
 
 
 @dataclass(frozen=True)
-class Reading:
+class FileOptions:
     """For sources that do not say it themselves."""
 
     columns: tuple[str | int, ...] | None = None
@@ -25,33 +25,33 @@ class Reading:
             object.__setattr__(self, "encoding", known_encoding(self.encoding))  # one name, however it is spelt
 
     @property
-    def wanted(self) -> ReadOptions:
+    def read_options(self) -> ReadOptions:
         return ReadOptions(columns=self.columns, encoding=self.encoding or UTF_8)
 
-    def of(self, source: Any) -> Any:
+    def apply_to(self, source: Any) -> Any:
         """A source as a recipe names it, with what is said here."""
         if is_grammar(source) or (isinstance(source, list) and any(map(is_grammar, source))):
             return source
         return with_reading(source, None if self.columns is None else list(self.columns), self.encoding)
 
-    def of_recipe(self, found: dict[str, Any]) -> dict[str, Any]:
+    def apply_to_recipe(self, recipe: dict[str, Any]) -> dict[str, Any]:
         """A recipe whose sources are read so."""
-        data = found.get("data")
+        data = recipe.get("data")
         if (self.columns is None and self.encoding is None) or not isinstance(data, Mapping):
-            return found
+            return recipe
         tests = data.get("test", {})
         new: dict[str, Any] = {
-            key: [self.of(one) for one in as_sources(data[key])] for key in ("train", "valid") if key in data
+            key: [self.apply_to(one) for one in as_sources(data[key])] for key in ("train", "valid") if key in data
         }
         if isinstance(tests, Mapping) and tests:
-            new["test"] = {name: self.of(one) for name, one in tests.items()}
+            new["test"] = {name: self.apply_to(one) for name, one in tests.items()}
         if self.columns is not None and not any("columns" in one for one in new["train"] if isinstance(one, Mapping)):
             raise InputError(
                 "columns are chosen from a single file, and this recipe trains on none",
                 found=f"--columns {','.join(map(str, self.columns))}",
                 do="leave it out",
             )
-        return {**found, "data": {**data, **new}}
+        return {**recipe, "data": {**data, **new}}
 
 
-READING = Reading()
+NO_OPTIONS = FileOptions()

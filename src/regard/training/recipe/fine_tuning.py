@@ -10,7 +10,7 @@ from regard.models.checkpoint import own_tensors
 from regard.models.config import BlockConfig
 from regard.tasks.model_folder import find, tokenizer_of
 from regard.text.bpe import Paired
-from regard.training.recipe.build_model import LATER
+from regard.training.recipe.build_model import CHANGEABLE
 from regard.training.recipe.recipe import Recipe, with_settings
 
 KINDS = {"pairs": "translate", "labelled": "classify", "lines": "generate"}
@@ -58,8 +58,8 @@ class Start:
             training["block"] = min(training.get("block", 256), self.positions)
         elif self.positions is not None:
             data["longest"] = min(data.get("longest", 128), self.positions)
-        kept = {name: value for name, value in recipe.get("model", {}).items() if name in LATER and not steps}
-        return {**recipe, "start": self.name, "data": data, "model": kept, "training": training}
+        model = {name: value for name, value in recipe.get("model", {}).items() if name in CHANGEABLE and not steps}
+        return {**recipe, "start": self.name, "data": data, "model": model, "training": training}
 
     def effective(self, recipe: dict[str, Any]) -> dict[str, Any]:
         """The recipe with the tokenizer that is really used: another would give the model's words other numbers."""
@@ -68,12 +68,12 @@ class Start:
 
 def read_start(name: str) -> Start:
     """What a folder or a name says as a start."""
-    found = find(name)
-    config, tokenizer = found.model.config, tokenizer_of(found)
+    folder = find(name)
+    config, tokenizer = folder.model.config, tokenizer_of(folder)
     return Start(
         name=name,
         family=config.family,
-        parameters=sum(tensor.numel() for tensor in own_tensors(found.model).values()),
+        parameters=sum(tensor.numel() for tensor in own_tensors(folder.model).values()),
         vocabulary=tokenizer.size,
         joint=not isinstance(tokenizer, Paired),
         positions=config.max_length if isinstance(config, BlockConfig) and config.positions == "learned" else None,

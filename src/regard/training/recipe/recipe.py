@@ -22,13 +22,13 @@ FEWEST = 260  # tokens that a new tokenizer needs: every byte, and the special o
 Share = Annotated[float, Field(ge=0, lt=1)]
 
 
-class Part(BaseModel):
+class RecipeTable(BaseModel):
     """A table of a recipe: no unknown keys, and nothing changes once it is read."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
-class Data(Part):
+class Data(RecipeTable):
     """What to read. Files are named relative to --data, compressed or not.
 
     "grammar:train" is the built-in language, "grammar:train:60000:1" so many sentences of it, drawn by seed 1.
@@ -43,14 +43,14 @@ class Data(Part):
     swapped: bool = True  # refuse columns that look swapped
 
 
-class Vocabulary(Part):
+class Vocabulary(RecipeTable):
     """How text is cut."""
 
     vocabulary: int = Field(default=8000, ge=1)  # at least FEWEST where it is learned
     joint: bool = True  # one vocabulary for both languages
 
 
-class Training(Part):
+class Training(RecipeTable):
     """How to train. The defaults are today's: AdamW, a cosine, clipping."""
 
     steps: int = Field(default=10_000, ge=1)
@@ -86,7 +86,7 @@ class Training(Part):
     seed: int = Field(default=0, ge=0)
 
 
-class Decoding(Part):
+class Decoding(RecipeTable):
     """How to translate when scoring."""
 
     beams: int = Field(default=4, ge=1)
@@ -95,12 +95,12 @@ class Decoding(Part):
     greedy: bool = True  # while training: quicker; at the end the beams are used
 
 
-class Recipe(Part):
+class Recipe(RecipeTable):
     """All of a run that changes its result. The effective one stands in the model's folder as recipe.toml."""
 
     name: str = "run"
     task: Task = "translate"
-    start: str | None = None  # the folder of a trained or Hugging Face model to go on from
+    start: str | None = None  # the folder of a trained or Hugging Face model to fine-tune from
     data: Data
     tokenizer: Vocabulary = Vocabulary()
     model: dict[str, Any] = {}  # family, preset, and any setting of that family's configuration
@@ -112,16 +112,16 @@ class Recipe(Part):
 
 
 def read_recipe(data: Mapping[str, Any]) -> Recipe:
-    """Check a recipe; a wrong key is answered with the nearest right one, a wrong value with its place."""
+    """Check a recipe; a wrong key is answered with the nearest right one, a wrong value with its key."""
     for key in ("train", "valid"):
-        part = data.get("data")
-        if isinstance(part, Mapping) and key in part:
-            data = {**data, "data": {**part, key: as_sources(part[key])}}
-            part = data["data"]
+        table = data.get("data")
+        if isinstance(table, Mapping) and key in table:
+            data = {**data, "data": {**table, key: as_sources(table[key])}}
+            table = data["data"]
     try:
         recipe = Recipe.model_validate(data)
     except ValidationError as error:
-        raise said(error, data) from error
+        raise as_input_error(error, data) from error
     size = recipe.tokenizer.vocabulary
     if recipe.start is None and size < FEWEST:
         raise InputError("tokenizer.vocabulary is not right", found=f"{size}", do=f"choose at least {FEWEST}")
@@ -133,25 +133,25 @@ def as_sources(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def said(error: ValidationError, data: Mapping[str, Any]) -> InputError:
+def as_input_error(error: ValidationError, data: Mapping[str, Any]) -> InputError:
     """The first of pydantic's findings, as one of ours."""
     first = error.errors()[0]
-    place = ".".join(map(str, first["loc"]))
+    key = ".".join(map(str, first["loc"]))
     if first["type"] == "extra_forbidden":
-        known: list[str] = list(part_at(first["loc"][:-1]).model_fields)
+        known: list[str] = list(table_at(first["loc"][:-1]).model_fields)
         where = ".".join(map(str, first["loc"][:-1]))
         return UnknownNameError(f"setting in {where}" if where else "setting", str(first["loc"][-1]), known)
     if first["type"] == "missing":
-        return InputError(f"the recipe lacks {place}", do="add it")
-    return InputError(f"{place} is not right", found=f"{first['input']!r:.80}", do=first["msg"].lower())
+        return InputError(f"the recipe lacks {key}", do="add it")
+    return InputError(f"{key} is not right", found=f"{first['input']!r:.80}", do=first["msg"].lower())
 
 
-def part_at(path: Sequence[Any]) -> type[BaseModel]:
+def table_at(path: Sequence[Any]) -> type[BaseModel]:
     """The table that a path of keys leads to."""
-    part: type[BaseModel] = Recipe
+    table: type[BaseModel] = Recipe
     for key in path:
-        part = part.model_fields[str(key)].annotation  # type: ignore[assignment]
-    return part
+        table = table.model_fields[str(key)].annotation  # type: ignore[assignment]
+    return table
 
 
 def with_settings(data: dict[str, Any], settings: Sequence[str]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from regard.errors import InputError
 from regard.training.recipe.defaults import recipe_for
 from regard.training.recipe.derived import fill_in, follow_steps, given_by, table_of
-from regard.training.recipe.file_options import READING, Reading
+from regard.training.recipe.file_options import NO_OPTIONS, FileOptions
 from regard.training.recipe.fine_tuning import read_start, start_in
 from regard.training.recipe.recipe import Recipe, find_recipe, names, read_recipe, with_settings
 
@@ -22,32 +22,32 @@ class Request(NamedTuple):
     base: Path
     settings: Sequence[str] = ()
     task: str | None = None
-    reading: Reading = READING
+    options: FileOptions = NO_OPTIONS
 
 
 def resolve(request: Request) -> Recipe:
     """The effective recipe."""
-    what, base, settings, task, reading = request
+    what, base, settings, task, options = request
     given, keys, start = as_names(what), given_by(settings), start_in(settings)
     if names_recipe(what):
-        found = find_recipe(given[0])
-        if start is not None or reading != READING:
-            read_recipe(found)  # what is wrong with it is said before it is changed
-        found = reading.of_recipe(found)
-        if task is not None and task != found.get("task", "translate"):
+        data = find_recipe(given[0])
+        if start is not None or options != NO_OPTIONS:
+            read_recipe(data)  # what is wrong with it is said before it is changed
+        data = options.apply_to_recipe(data)
+        if task is not None and task != data.get("task", "translate"):
             settings = [f"task={task}", *settings]
-        found = found if start is None else start.suited(found, steps=False)
+        data = data if start is None else start.suited(data, steps=False)
     elif len(given) == 1 and not is_data(given[0], base):
-        found = find_recipe(given[0])  # neither a recipe nor a file: the error offers the nearest recipe
+        data = find_recipe(given[0])  # neither a recipe nor a file: the error offers the nearest recipe
     else:
-        found = recipe_for(given, base, task, reading, start, minutes_of(settings))
+        data = recipe_for(given, base, task, options, start, minutes_of(settings))
         if "model.family" in keys:
-            found["model"] = {}  # the sizes by default are those of a fresh transformer
-    found = dict(fill_in(found))
-    found = follow_steps(found, with_settings(found, settings), keys)
-    named = found.get("start")
-    start = start or (read_start(named) if isinstance(named, str) else None)
-    recipe = read_recipe(found if start is None else start.effective(found))
+            data["model"] = {}  # the sizes by default are those of a fresh transformer
+    data = dict(fill_in(data))
+    data = follow_steps(data, with_settings(data, settings), keys)
+    name = data.get("start")
+    start = start or (read_start(name) if isinstance(name, str) else None)
+    recipe = read_recipe(data if start is None else start.effective(data))
     if recipe.training.minutes is not None and "training.steps" in keys:
         raise InputError(
             "both a number of steps and a number of minutes say when to end",

@@ -9,7 +9,7 @@ from importlib.resources import files
 from typing import NamedTuple
 
 from regard.drawing.panels import Axes, Curve, Point, Range, panel, spanning, steps_axis
-from regard.training.report.run_log import Run, number, score_name, score_words, smooth, thin
+from regard.training.report.run_log import RunLog, number, score_name, score_words, smooth, thin
 
 UNSCORED = ("loss", "perplexity")  # not among the scores that grow as a model gets better
 COLOURS = ("second", "third", "fourth", "fifth")
@@ -31,7 +31,7 @@ NARROW = Shape(430, 58, 132, 220, 170, 3)
 RATE, ABOVE, BELOW = 56.0, 58.0, 44.0  # heights: of the last panel, of what is above each, of what is below all
 
 
-class Part(NamedTuple):
+class PanelSpec(NamedTuple):
     """A panel before it has its place."""
 
     title: str
@@ -40,7 +40,7 @@ class Part(NamedTuple):
     height: float
 
 
-def drawing(run: Run, shape: Shape) -> str:
+def drawing(run: RunLog, shape: Shape) -> str:
     """The panels there is something to show in, one below the other."""
     style = files("regard.training.report").joinpath("curves_svg.css").read_text(encoding="utf-8")
     parts = list(panels(run, shape))
@@ -57,7 +57,7 @@ def nothing(shape: Shape, height: float) -> str:
     return f'<text class="title" x="{shape.width / 2:g}" y="{height / 2:g}" text-anchor="middle">no steps yet</text>'
 
 
-def summary(run: Run) -> str:
+def summary(run: RunLog) -> str:
     """The same in a sentence, for those who do not see it."""
     named = [("training loss", "loss", smooth(run.curve("loss")))]
     named += [(f"validation {score_name(name)}", name, run.score(name)) for name in run.score_names()]
@@ -65,21 +65,21 @@ def summary(run: Run) -> str:
     return f"Training curves over {run.last_step():,.0f} steps" + (f": at the end {', '.join(ends)}" if ends else "")
 
 
-def panels(run: Run, shape: Shape) -> Iterator[Part]:
+def panels(run: RunLog, shape: Shape) -> Iterator[PanelSpec]:
     losses = loss_lines(run)
     if losses:
-        yield Part("Loss, in nats a token", losses, loss_range(losses), shape.loss)
+        yield PanelSpec("Loss, in nats a token", losses, loss_range(losses), shape.loss)
     scored = score_lines(run)
     if scored:
         values = [value for line in scored for _, value in line.finite()]
-        yield Part("Validation scores", scored, spanning(min(0.0, *values), max(1.0, *values)), shape.scores)
+        yield PanelSpec("Validation scores", scored, spanning(min(0.0, *values), max(1.0, *values)), shape.scores)
     rate = thin(run.curve("rate"))
     if any(value > 0 for _, value in finite(rate)):
         top = max(value for _, value in finite(rate))
-        yield Part("Learning rate", [Curve("plain", rate)], spanning(0.0, top, 2), RATE)
+        yield PanelSpec("Learning rate", [Curve("plain", rate)], spanning(0.0, top, 2), RATE)
 
 
-def placed(run: Run, shape: Shape, parts: list[Part]) -> Iterator[str]:
+def placed(run: RunLog, shape: Shape, parts: list[PanelSpec]) -> Iterator[str]:
     """Each panel at its height; the steps are numbered below the last."""
     last = max(run.last_step(), 1.0)
     across = spanning(0.0, last, min(shape.ticks, int(last)), whole=False)
@@ -92,7 +92,7 @@ def placed(run: Run, shape: Shape, parts: list[Part]) -> Iterator[str]:
     yield steps_axis(axes)
 
 
-def loss_lines(run: Run) -> list[Curve]:
+def loss_lines(run: RunLog) -> list[Curve]:
     raw, valid = run.curve("loss"), run.score("loss")
     smoothed = thin(smooth(raw))
     lines = [
@@ -113,7 +113,7 @@ def loss_range(lines: list[Curve]) -> Range:
     return spanning(min([*most[:1], *valid[:1]]), max([*most[-1:], *valid[-1:]]))
 
 
-def score_lines(run: Run) -> list[Curve]:
+def score_lines(run: RunLog) -> list[Curve]:
     """A line for each score out of a hundred, BLEU and chrF first."""
     names = [name for name in run.score_names() if name not in UNSCORED and finite(run.score(name))]
     names.sort(key=lambda name: ("bleu", "chrf", name).index(name))

@@ -9,7 +9,7 @@ from importlib.resources import files
 from typing import Any
 
 from regard.training.report.curve_panels import NARROW, WIDE, drawing
-from regard.training.report.run_log import Row, Run, duration, number, read_run, score_name, score_words, scores
+from regard.training.report.run_log import Row, RunLog, duration, number, read_run, score_name, score_words, scores
 
 SAMPLE = (("source", "source"), ("output", "model"), ("reference", "reference"))
 
@@ -41,7 +41,7 @@ def curves_html(rows: Iterable[Row], title: str, recipe: str = "") -> str:
     )
 
 
-def facts(run: Run) -> Iterator[str]:
+def facts(run: RunLog) -> Iterator[str]:
     """The run in a line: how far, how long, how large, where."""
     start: Row = run.starts[-1] if run.starts else {}
     done, steps = run.last_step(), number(start.get("steps"))
@@ -59,16 +59,16 @@ def facts(run: Run) -> Iterator[str]:
     yield str(why or "finished") if run.finished else "not finished"
 
 
-def figure_html(run: Run) -> str:
+def figure_html(run: RunLog) -> str:
     """Drawn twice, for wide and for narrow screens: the letters keep their size."""
     wide, narrow = drawing(run, WIDE), drawing(run, NARROW)
     return f'<figure><div class="wide">{wide}</div><div class="narrow">{narrow}</div></figure>'
 
 
-def final_html(run: Run) -> str:
+def final_html(run: RunLog) -> str:
     """The last scores, of each set of texts."""
-    found = run.finished.get("scores") if run.finished else None
-    sets = {str(name): part for name, part in (found or {}).items() if isinstance(part, Mapping)}
+    final = run.finished.get("scores") if run.finished else None
+    sets = {str(name): part for name, part in (final or {}).items() if isinstance(part, Mapping)}
     if not sets:
         return ""
     names = list(dict.fromkeys(name for part in sets.values() for name in part))
@@ -78,7 +78,7 @@ def final_html(run: Run) -> str:
     return section("Scores", table("", [score_name(one) for one in names], lines))
 
 
-def validations_html(run: Run) -> str:
+def validations_html(run: RunLog) -> str:
     """Every validation, the latest first."""
     names = run.score_names()
     if not names:
@@ -104,7 +104,7 @@ def table(corner: str, columns: list[str], lines: list[tuple[str, list[str]]]) -
     return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
 
 
-def samples_html(run: Run) -> str:
+def samples_html(run: RunLog) -> str:
     """What the model made of a few texts the last time it was asked."""
     row: Row = next((row for row in reversed(run.validations) if row.get("samples")), {})
     items = [sample_html(sample) for sample in row.get("samples", []) if isinstance(sample, Mapping)]

@@ -15,12 +15,12 @@ from regard.drawing.panels import Point
 Row = Mapping[str, Any]
 POINTS = 500  # of a curve at most: more than a screen can show
 WORDS = {"bleu": "BLEU", "chrf": "chrF", "f1": "F1"}
-PLACES = {"loss": 3, "perplexity": 2, "bleu": 2, "chrf": 2, "nats": 4}  # by the first word of a score's name
+DECIMALS = {"loss": 3, "perplexity": 2, "bleu": 2, "chrf": 2, "nats": 4}  # by the first word of a score's name
 PERCENT = ("accuracy", "macro_f1", "pronoun_agreement")
 
 
 @dataclass(frozen=True)
-class Run:
+class RunLog:
     """What happened, by step. `starts` has a row for each time training began or went on."""
 
     steps: list[Row] = field(default_factory=list)
@@ -56,13 +56,13 @@ class Run:
 
     def seconds_at(self, step: float) -> float:
         """How long was trained until then, by the last row before."""
-        place = bisect_right(self.steps, step, key=lambda row: number(row["step"]))
-        return number(self.steps[place - 1].get("seconds")) if place else math.nan
+        index = bisect_right(self.steps, step, key=lambda row: number(row["step"]))
+        return number(self.steps[index - 1].get("seconds")) if index else math.nan
 
 
-def read_run(rows: Iterable[Row]) -> Run:
+def read_run(rows: Iterable[Row]) -> RunLog:
     """Order in the rows of a log. A run that went on from a checkpoint undoes what came after it."""
-    kept: dict[str, dict[float, Row]] = {"step": {}, "valid": {}}
+    by_event: dict[str, dict[float, Row]] = {"step": {}, "valid": {}}
     starts: list[Row] = []
     finished: Row | None = None
     for row in rows:
@@ -70,13 +70,15 @@ def read_run(rows: Iterable[Row]) -> Run:
         if event == "started":
             starts.append(row)
             finished = None
-            kept = {name: {at: old for at, old in by_step.items() if not at > step} for name, by_step in kept.items()}
+            by_event = {
+                name: {at: old for at, old in by_step.items() if not at > step} for name, by_step in by_event.items()
+            }
         elif event == "finished":
             finished = row
-        elif event in kept and math.isfinite(step):
-            kept[event][step] = row
-    steps, validations = ([by_step[step] for step in sorted(by_step)] for by_step in kept.values())
-    return Run(steps, validations, starts, finished)
+        elif event in by_event and math.isfinite(step):
+            by_event[event][step] = row
+    steps, validations = ([by_step[step] for step in sorted(by_step)] for by_step in by_event.values())
+    return RunLog(steps, validations, starts, finished)
 
 
 def number(value: Any) -> float:
@@ -86,8 +88,8 @@ def number(value: Any) -> float:
 
 
 def scores(row: Row) -> Mapping[str, Any]:
-    found = row.get("scores")
-    return found if isinstance(found, Mapping) else {}
+    table = row.get("scores")
+    return table if isinstance(table, Mapping) else {}
 
 
 def smooth(points: Sequence[Point]) -> list[Point]:
@@ -97,9 +99,9 @@ def smooth(points: Sequence[Point]) -> list[Point]:
     sums = [0.0, *accumulate(finite)]
     counts = [0, *accumulate(int(math.isfinite(value)) for _, value in points)]
     smoothed = []
-    for place, (step, value) in enumerate(points):
-        half = min(reach, place)
-        first, last = place - half, min(place + half + 1, len(points))
+    for index, (step, value) in enumerate(points):
+        half = min(reach, index)
+        first, last = index - half, min(index + half + 1, len(points))
         mean = (sums[last] - sums[first]) / max(counts[last] - counts[first], 1)
         smoothed.append((step, mean if math.isfinite(value) else math.nan))
     return smoothed
@@ -118,12 +120,12 @@ def score_name(name: str) -> str:
 
 
 def score_words(name: str, value: Any) -> str:
-    """A score with the places that matter."""
+    """A score with the decimals that matter."""
     known = number(value)
     if name in PERCENT:
         return f"{fixed(known, 1)} %"
-    places = PLACES.get(name.partition("_")[0])
-    return figure(known) if places is None else fixed(known, places)
+    decimals = DECIMALS.get(name.partition("_")[0])
+    return figure(known) if decimals is None else fixed(known, decimals)
 
 
 def duration(seconds: float) -> str:

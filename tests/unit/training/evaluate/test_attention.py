@@ -21,7 +21,7 @@ from regard.training.evaluate import Evaluation, look_into, read_data
 from regard.training.evaluate import attention as module
 from regard.training.evaluate.antecedents import antecedent_attention
 from regard.training.evaluate.guides import PRONOUN, other
-from regard.training.evaluate.pronoun_heads import Wanted, ablate_pronouns
+from regard.training.evaluate.pronoun_heads import AblationOptions, ablate_pronouns
 
 SENTENCES = [one for one in grammar.sentences("test", 60) if one.pronouns][:9]
 TOKENIZER = train_tokenizer([text for one in SENTENCES for text in (one.source, one.target)], 400)
@@ -63,14 +63,14 @@ def by_loops(task: Translator, row: str, site: str, head: int) -> float:
 def test_every_head_is_asked_as_its_definition_says() -> None:
     task = translator()
     found = antecedent_attention(task, SENTENCES)
-    assert found.asked == 9
+    assert found.pronouns == 9
     assert [(one.row, one.site, one.head) for one in found.heads] == [
         *(("it", "encoder.0.self", head) for head in (0, 1)),
         *((row, "decoder.0.cross", head) for row in ("output", "input") for head in (0, 1)),
     ]
     for one in found.heads:
         assert one.share == pytest.approx(by_loops(task, one.row, one.site, one.head))
-    assert antecedent_attention(task, SENTENCES, most=4).asked == 4
+    assert antecedent_attention(task, SENTENCES, most=4).pronouns == 4
     without = [replace(one, pronouns=()) for one in SENTENCES]
     assert antecedent_attention(task, without) == ([], 0)
 
@@ -127,6 +127,6 @@ def test_a_single_head_is_silenced_with_none_to_compare() -> None:
     sizes = {"source_vocabulary": TOKENIZER.size, "target_vocabulary": TOKENIZER.size}
     model: Any = build(RecurrentConfig(**sizes, dim=8, hidden=12, dropout=0.0, pad=0, start=1, end=2)).eval()
     texts = grammar.sentences("test", 30)
-    found = ablate_pronouns(Translator(model, TOKENIZER), texts, texts, Wanted(most=1, allow=100.0))
+    found = ablate_pronouns(Translator(model, TOKENIZER), texts, texts, AblationOptions(most=1, allow=100.0))
     assert found.heads == (("decoder.0.cross", 0),)
-    assert [line.name for line in found.shown] == ["no head", "these heads"]
+    assert [line.name for line in found.test_rows] == ["no head", "these heads"]

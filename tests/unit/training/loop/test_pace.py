@@ -17,8 +17,8 @@ def test_as_long_as_nothing_moves_every_step_is_itself_exactly(steps: int) -> No
     pace = Pace(steps, steps)
     assert pace.moved is None
     for step in {1, steps // 3, steps // 2, steps - 1, steps} - {0}:
-        assert pace.place(step) == step
-        assert rate_at(pace.place(step), Training(steps=steps, warmup=0)) == rate_at(
+        assert pace.schedule_position(step) == step
+        assert rate_at(pace.schedule_position(step), Training(steps=steps, warmup=0)) == rate_at(
             step, Training(steps=steps, warmup=0)
         )
 
@@ -27,25 +27,27 @@ def test_as_long_as_nothing_moves_every_step_is_itself_exactly(steps: int) -> No
 def test_a_moved_end_goes_on_from_where_the_rate_is_and_comes_down_with_the_last_step(end: int) -> None:
     how = Training(steps=100, warmup=10)
     pace = Pace(100, 100)
-    before = pace.place(40)
+    before = pace.schedule_position(40)
     pace.move(40, end)
-    assert pace.place(40) == before == 40
-    places = [pace.place(step) for step in range(40, end + 1)]
+    assert pace.schedule_position(40) == before == 40
+    places = [pace.schedule_position(step) for step in range(40, end + 1)]
     steps = [second - first for first, second in pairwise(places)]
     assert steps == pytest.approx([60 / (end - 40)] * (end - 40))
-    assert rate_at(pace.place(end), how) == pytest.approx(0.0)
+    assert rate_at(pace.schedule_position(end), how) == pytest.approx(0.0)
 
 
 def test_it_may_move_again_and_be_read_again() -> None:
     pace = Pace(100, 100)
     pace.move(40, 60)
     pace.move(50, 90)
-    assert pace.place(50) == pytest.approx(70)
+    assert pace.schedule_position(50) == pytest.approx(70)
     again = Pace.of(100, pace.moved)
     assert again == pace
-    assert [again.place(step) for step in range(50, 95)] == [pace.place(step) for step in range(50, 95)]
+    assert [again.schedule_position(step) for step in range(50, 95)] == [
+        pace.schedule_position(step) for step in range(50, 95)
+    ]
     pace.move(70, 70)  # time is up
-    assert (pace.end, pace.place(70)) == (70, 100.0)
+    assert (pace.end, pace.schedule_position(70)) == (70, 100.0)
 
 
 class Machine:
@@ -104,7 +106,7 @@ def test_a_machine_that_becomes_faster_or_slower_ends_on_time_all_the_same(facto
     look = 1000 / LOOKS * 0.5 * factor  # what passes between two looks
     assert machine.seconds <= 540 * (1 + CLOSE) + look + 5
     assert machine.seconds >= 540 * (1 - CLOSE) - look - 5 - 0.5 * factor
-    assert rate_at(machine.pace.place(machine.step), HOW) == pytest.approx(0.0)
+    assert rate_at(machine.pace.schedule_position(machine.step), HOW) == pytest.approx(0.0)
 
 
 def test_validations_that_take_longer_are_paid_for_with_steps() -> None:

@@ -2,29 +2,39 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
-from regard.training.loop.state import checkpoints, read_state, save_state
-from tests.training_cases import CHANCE, TINY, go, numbers, same, write_rows
-from tests.two_processes import together
+from regard.training.loop.checkpoint_files import checkpoints, read_state, save_state
+from tests.training_cases import RANDOM, TINY, go, same, write_rows
+from tests.two_processes import Launcher, under_torchrun
+
+pytestmark = [
+    pytest.mark.xdist_group("processes"),  # in one worker: a stopped run and what starts processes are made once
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are made by fork"),
+]
 
 
 @pytest.fixture(scope="module")
-def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_rows(tmp_path_factory.mktemp("corpus") / "numbers.tsv", numbers(80))
+def together() -> Iterator[Launcher]:
+    """Trains in several processes."""
+    launcher = Launcher()
+    yield launcher
+    launcher.close()
 
 
 @pytest.fixture(scope="module")
 def broken(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run of two processes that was stopped after step 5."""
+    """A run of two processes that was stopped after step 5, as torchrun starts them."""
     folder = tmp_path_factory.mktemp("broken") / "run"
-    assert [process[-1]["status"] for process in together(corpus, folder, "stop:5")] == ["interrupted"] * 2
+    assert [process[-1]["status"] for process in under_torchrun(corpus, folder, "stop:5")] == ["interrupted"] * 2
     return folder
 
 
@@ -36,7 +46,9 @@ def copied(broken: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(broken, tmp_path / "run"))
 
 
-def test_processes_that_resume_go_on_with_their_own_dropout(corpus: Path, broken: Path, tmp_path: Path) -> None:
+def test_processes_that_resume_go_on_with_their_own_dropout(
+    corpus: Path, broken: Path, tmp_path: Path, together: Launcher
+) -> None:
     whole = together(corpus, tmp_path / "whole")
     folder = copied(broken, tmp_path)
     first, second = together(corpus, folder)
@@ -48,7 +60,7 @@ def test_processes_that_resume_go_on_with_their_own_dropout(corpus: Path, broken
 
 
 def test_a_process_that_joins_later_has_dropout_that_nobody_else_has(
-    corpus: Path, broken: Path, tmp_path: Path
+    corpus: Path, broken: Path, tmp_path: Path, together: Launcher
 ) -> None:
     """Three go on with what two began; the third has nothing to go on with, as in a checkpoint of an older version."""
     folder = copied(broken, tmp_path)
@@ -58,7 +70,7 @@ def test_a_process_that_joins_later_has_dropout_that_nobody_else_has(
 
 
 def test_a_checkpoint_with_the_dropout_of_one_process_alone_is_still_read(
-    corpus: Path, broken: Path, tmp_path: Path
+    corpus: Path, broken: Path, tmp_path: Path, together: Launcher
 ) -> None:
     folder = copied(broken, tmp_path)
     place = folder / "checkpoints"
@@ -74,13 +86,15 @@ def test_a_checkpoint_with_the_dropout_of_one_process_alone_is_still_read(
 def test_one_process_goes_on_with_what_two_began(corpus: Path, broken: Path, tmp_path: Path) -> None:
     folder = copied(broken, tmp_path)
     before = read_state(checkpoints(folder / "checkpoints")[0])[1]["chance/cpu"]
-    assert go(corpus, folder, TINY, CHANCE).status == "finished"
+    assert go(corpus, folder, TINY, RANDOM).status == "finished"
     after = read_state(checkpoints(folder / "checkpoints")[0])[1]
     assert [name for name in after if name.startswith("chance/")] == ["chance/cpu"]
     assert not torch.equal(after["chance/cpu"], before)
 
 
-def test_a_process_that_cannot_open_the_prepared_text_takes_it_from_nobody(corpus: Path, tmp_path: Path) -> None:
+def test_a_process_that_cannot_open_the_prepared_text_takes_it_from_nobody(
+    corpus: Path, tmp_path: Path, together: Launcher
+) -> None:
     first, second = together(corpus, tmp_path / "run", "blind:1")
     assert [first[-1]["status"], second[-1]["status"]] == ["failed", "failed"]
     assert first[-1]["error"] == second[-1]["error"]
@@ -90,7 +104,7 @@ def test_a_process_that_cannot_open_the_prepared_text_takes_it_from_nobody(corpu
     assert [process[-1]["status"] for process in together(corpus, tmp_path / "run")] == ["finished"] * 2
 
 
-def test_what_the_first_process_cannot_prepare_is_the_error_of_all(tmp_path: Path) -> None:
+def test_what_the_first_process_cannot_prepare_is_the_error_of_all(tmp_path: Path, together: Launcher) -> None:
     corpus = write_rows(tmp_path / "long.tsv", [("one " * 200, "un " * 200)] * 3)
     first, second = together(corpus, tmp_path / "run")
     assert first[-1]["error"].startswith("process 0: the validation set is empty")

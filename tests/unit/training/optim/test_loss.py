@@ -1,8 +1,7 @@
-"""Losses and rates, by hand."""
+"""Losses, by hand."""
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import pytest
@@ -12,38 +11,38 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from regard.training.optim.loss import FORWARDS, IGNORED, agreeing, entropy, objective_for
-from regard.training.optim.schedule import rate_at
-from regard.training.recipe.recipe import Training, read_recipe
+from regard.training.data.task_batches import IGNORE_INDEX
+from regard.training.optim.loss import FORWARDS, objective_for, r_drop_loss, summed_cross_entropy
+from regard.training.recipe.recipe import read_recipe
 from tests.families import FAMILIES
 
 
 def random_logits(rows: int, length: int, words: int, seed: int) -> tuple[Tensor, Tensor]:
     generator = torch.Generator().manual_seed(seed)
-    truth = torch.randint(0, words, (rows, length), generator=generator)
-    return torch.randn(rows, length, words, generator=generator, dtype=torch.float64), truth
+    labels = torch.randint(0, words, (rows, length), generator=generator)
+    return torch.randn(rows, length, words, generator=generator, dtype=torch.float64), labels
 
 
 @given(st.integers(1, 4), st.integers(1, 5), st.integers(2, 9), st.floats(0, 0.9), st.integers(0, 99))
-def test_smoothing_spreads_a_share_of_the_truth_over_all_words(
+def test_smoothing_spreads_a_share_of_each_label_over_all_words(
     rows: int, length: int, words: int, smoothing: float, seed: int
 ) -> None:
-    logits, truth = random_logits(rows, length, words, seed)
-    wanted = (1 - smoothing) * F.one_hot(truth, words) + smoothing / words
+    logits, labels = random_logits(rows, length, words, seed)
+    wanted = (1 - smoothing) * F.one_hot(labels, words) + smoothing / words
     by_hand = -(wanted * logits.log_softmax(-1)).sum()
-    torch.testing.assert_close(entropy(logits, truth, smoothing).double(), by_hand, atol=1e-4, rtol=1e-5)
+    torch.testing.assert_close(summed_cross_entropy(logits, labels, smoothing).double(), by_hand, atol=1e-4, rtol=1e-5)
 
 
 @given(st.integers(1, 3), st.integers(1, 4), st.integers(1, 4), st.integers(0, 99))
 def test_places_that_are_not_asked_for_change_nothing(rows: int, length: int, more: int, seed: int) -> None:
-    logits, truth = random_logits(rows, length, 7, seed)
+    logits, labels = random_logits(rows, length, 7, seed)
     wide = torch.cat([logits, torch.full((rows, more, 7), 1e4).double()], 1)
-    asked = F.pad(truth, (0, more), value=IGNORED)
-    torch.testing.assert_close(entropy(wide, asked, 0.1), entropy(logits, truth, 0.1))
+    asked = F.pad(labels, (0, more), value=IGNORE_INDEX)
+    torch.testing.assert_close(summed_cross_entropy(wide, asked, 0.1), summed_cross_entropy(logits, labels, 0.1))
 
 
 def test_nothing_asked_for_is_no_loss() -> None:
-    assert float(entropy(torch.randn(2, 3, 5), torch.full((2, 3), IGNORED), 0.1)) == 0.0
+    assert float(summed_cross_entropy(torch.randn(2, 3, 5), torch.full((2, 3), IGNORE_INDEX), 0.1)) == 0.0
 
 
 def batch_of() -> dict[str, Tensor]:
@@ -51,29 +50,29 @@ def batch_of() -> dict[str, Tensor]:
     return {
         "source": source,
         "target": torch.tensor([[1, 4, 5], [1, 6, 0]]),
-        "truth": torch.tensor([[4, 5, 2], [6, 2, IGNORED]]),
+        "labels": torch.tensor([[4, 5, 2], [6, 2, IGNORE_INDEX]]),
     }
 
 
 def test_two_passes_without_dropout_agree() -> None:
     model, batch = FAMILIES["transformer post"].model(), batch_of()
     with torch.no_grad():
-        alone = entropy(FORWARDS["translate"](model, batch), batch["truth"], 0.1)
-        torch.testing.assert_close(agreeing(FORWARDS["translate"], model, batch, 0.1, torch.tensor(5.0)), alone)
+        alone = summed_cross_entropy(FORWARDS["translate"](model, batch), batch["labels"], 0.1)
+        torch.testing.assert_close(r_drop_loss(FORWARDS["translate"], model, batch, 0.1, torch.tensor(5.0)), alone)
 
 
 @pytest.mark.parametrize("weight", [0.0, 1.0, 4.0])
 def test_two_passes_are_drawn_together_by_their_divergences(weight: float) -> None:
     generator = torch.Generator().manual_seed(0)
     first, second = (torch.randn(2, 3, 6, generator=generator) for _ in range(2))
-    truth = torch.tensor([[1, 2, IGNORED], [3, IGNORED, IGNORED]])
+    labels = torch.tensor([[1, 2, IGNORE_INDEX], [3, IGNORE_INDEX, IGNORE_INDEX]])
 
     def forward(model: Any, batch: dict[str, Tensor]) -> Tensor:
         assert batch["ids"].shape == (4, 3)
         return torch.cat([first, second])
 
-    found = agreeing(forward, None, {"ids": torch.zeros(2, 3), "truth": truth}, 0.1, torch.tensor(weight))
-    right = (entropy(first, truth, 0.1) + entropy(second, truth, 0.1)) / 2
+    found = r_drop_loss(forward, None, {"ids": torch.zeros(2, 3), "labels": labels}, 0.1, torch.tensor(weight))
+    right = (summed_cross_entropy(first, labels, 0.1) + summed_cross_entropy(second, labels, 0.1)) / 2
     divergence = torch.tensor(0.0)
     for row, place in ((0, 0), (0, 1), (1, 0)):
         p, q = first[row, place].softmax(-1), second[row, place].softmax(-1)
@@ -93,44 +92,10 @@ def test_every_task_has_a_loss(task: str, consistency: float) -> None:
     family = FAMILIES[names[task]]
     recipe = read_recipe({"task": task, "data": {"train": "x"}, "training": {"consistency": consistency}})
     ids = torch.tensor([[5, 6, 7, 2], [8, 9, 4, 2]])
-    batch = {"ids": ids, "truth": torch.tensor([1, 2]) if task == "classify" else ids}
+    batch = {"ids": ids, "labels": torch.tensor([1, 2]) if task == "classify" else ids}
     loss = objective_for(recipe)(
         family.model(), batch_of() if task == "translate" else batch, torch.tensor(consistency)
     )
     assert loss.ndim == 0
     assert bool(loss.isfinite())
     loss.backward()
-
-
-# How fast
-
-
-@given(st.integers(1, 1000), st.integers(1, 200), st.integers(1, 20_000))
-def test_the_rate_of_the_paper(dim: int, warmup: int, step: int) -> None:
-    how = Training(rate=(dim * warmup) ** -0.5, warmup=warmup, schedule="inverse-root")
-    by_hand = dim**-0.5 * min(step**-0.5, step * warmup**-1.5)
-    assert rate_at(step, how) == pytest.approx(by_hand)
-
-
-SCHEDULES = st.sampled_from(["cosine", "linear", "constant", "inverse-root"])
-
-
-@given(SCHEDULES, st.integers(0, 50), st.integers(1, 200), st.floats(0, 0.9))
-def test_rates_rise_to_the_peak_and_never_again(schedule: str, warmup: int, steps: int, floor: float) -> None:
-    how = Training(rate=0.5, warmup=warmup, steps=steps, schedule=schedule, floor=floor)
-    rates = [rate_at(step, how) for step in range(1, steps + 1)]
-    assert all(0 <= rate <= 0.5 + 1e-12 for rate in rates)
-    assert rates[: max(warmup - 1, 0)] == [0.5 * step / warmup for step in range(1, min(warmup, steps + 1))]
-    after = rates[max(warmup, 1) - 1 :]
-    assert after == sorted(after, reverse=True)
-    if 0 < warmup <= steps:
-        assert rates[warmup - 1] == pytest.approx(0.5)
-
-
-@pytest.mark.parametrize("floor", [0.0, 0.1])
-def test_a_cosine_and_a_line_end_at_the_floor(floor: float) -> None:
-    for schedule, middle in (("cosine", 0.5), ("linear", 0.5), ("constant", 1.0)):
-        how = Training(rate=2.0, warmup=10, steps=110, schedule=schedule, floor=floor)
-        assert rate_at(60, how) == pytest.approx(2.0 * (floor + (1 - floor) * middle))
-        assert rate_at(110, how) == pytest.approx(2.0 if schedule == "constant" else 2.0 * floor)
-    assert rate_at(35, Training(rate=1.0, warmup=10, steps=110)) == pytest.approx((1 + math.cos(math.pi / 4)) / 2)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 
-from regard.training.plan.budget import AIM, EPOCHS, LADDER, LEAST, NEED, Amount, Plan, expected, plan
+from regard.training.plan.budget import AIM, EPOCHS, LADDER, LEAST, NEED, Amount, TrainingPlan, expected, plan
 from regard.training.plan.planning import free_settings, plan_from_dict, plan_to_dict
-from regard.training.plan.probe import Speed, best_threads, compare_threads, spread, thread_counts, timed
+from regard.training.plan.probe import Speed
 from regard.training.recipe.recipe import Recipe, find_recipe, read_recipe
 
 TEXT = read_recipe(
@@ -20,7 +17,11 @@ TEXT = read_recipe(
                      "minutes": 10.0, "patience": 5, "average": "moving"},
     }
 )  # fmt: skip
+
+
 AMOUNT = Amount(400_000, 20_000, 1.0)
+
+
 FREE = free_settings([], own_text=True)
 
 
@@ -38,11 +39,11 @@ class Machine:
         tokens = 1.4 * recipe.training.batch_tokens
         return Speed(tokens * weights / self.power, tokens, weights)
 
-    def plan(self, seconds: float, recipe: Recipe = TEXT, free: set[str] = FREE) -> Plan:
+    def plan(self, seconds: float, recipe: Recipe = TEXT, free: set[str] = FREE) -> TrainingPlan:
         return plan(recipe, free, AMOUNT, lambda: seconds - self.spent, self)
 
 
-def whole(found: Plan) -> float:
+def whole(found: TrainingPlan) -> float:
     """What the plan takes, from the first step to the last score."""
     how = found.recipe.training
     validations = -(-how.steps // how.validate_every) + found.scoring
@@ -156,60 +157,3 @@ def test_what_a_run_without_a_budget_should_take() -> None:
     seconds = expected(recipe, AMOUNT, Speed(0.5, 1000.0))
     assert seconds == pytest.approx(8000 * 0.5 + (10 + 3) * (0.5 + 2 * 20_000 / 2000))
     assert 0 < AIM < 1
-
-
-# Measuring
-
-
-def ticking(times: dict[int, float], log: list[int]) -> Callable[[int], float]:
-    def once(count: int) -> float:
-        log.append(count)
-        return times[count]
-
-    return once
-
-
-@pytest.mark.parametrize(
-    ("times", "best"),
-    [
-        ({1: 1.0, 2: 0.6}, 2),
-        ({1: 1.0, 2: 0.95}, 1),  # hardly faster: the other core is left to others
-        ({1: 1.0, 2: 4.0}, 1),
-        ({1: 1.0, 2: 0.5, 4: 0.3, 8: 0.29, 16: 0.5}, 4),
-        ({1: 1.0}, 1),
-    ],
-)
-def test_the_fewest_threads_that_are_nearly_the_fastest(times: dict[int, float], best: int) -> None:
-    assert best_threads(compare_threads(ticking(times, []), list(times))) == best
-
-
-def test_threads_are_measured_in_turns_and_hopeless_ones_once() -> None:
-    log: list[int] = []
-    compare_threads(ticking({1: 0.4, 2: 0.3, 4: 40.0}, log), [1, 2, 4])
-    assert log.count(4) == 1
-    assert log[3:] == [1, 2] * (len(log[3:]) // 2)
-    assert log.count(1) >= 4
-
-
-def test_which_numbers_of_threads_are_tried() -> None:
-    assert [thread_counts(most) for most in (1, 2, 3, 8, 12)] == [
-        [1],
-        [1, 2],
-        [1, 2, 3],
-        [1, 2, 4, 8],
-        [1, 2, 4, 8, 12],
-    ]
-
-
-def test_a_measurement_is_neither_too_short_nor_too_long() -> None:
-    def taking(seconds: float) -> int:
-        calls: list[Any] = []
-        assert timed(lambda: calls.append(1) or seconds) == pytest.approx(seconds)
-        return len(calls)
-
-    assert [taking(seconds) for seconds in (0.0, 0.125, 0.25, 2.0, 60.0)] == [20, 8, 4, 2, 1]
-
-
-@pytest.mark.parametrize(("count", "wanted", "places"), [(3, 5, [0, 1, 2]), (10, 5, [0, 2, 4, 6, 8]), (1, 1, [0])])
-def test_batches_are_looked_at_evenly(count: int, wanted: int, places: list[int]) -> None:
-    assert spread(count, wanted) == places

@@ -12,12 +12,7 @@ from regard.training import train
 from regard.training.recipe.derived import scaled
 from regard.training.recipe.recipe import Training, find_recipe, names
 from regard.training.recipe.resolve import Request, resolve
-from tests.training_cases import TINY, Heard, go, numbers, settings, write_rows
-
-
-@pytest.fixture(scope="module")
-def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_rows(tmp_path_factory.mktemp("corpus") / "numbers.tsv", numbers(80))
+from tests.training_cases import TINY, EventRecorder, go, settings
 
 
 def resolved(what: Path | str, *given: str) -> Training:
@@ -88,7 +83,7 @@ def test_what_is_wrong_is_still_said(setting: str, corpus: Path) -> None:
 
 
 def test_a_warm_up_as_long_as_the_run_is_warned_of(corpus: Path, tmp_path: Path) -> None:
-    heard = Heard()
+    heard = EventRecorder()
     go(corpus, tmp_path / "model", TINY, {"training.steps": 2, "training.warmup": 2}, listener=heard)
     assert "still rising" in heard.warnings
     assert "training.warmup = 2" in heard.warnings

@@ -17,7 +17,7 @@ from regard.training import train
 from regard.training.evaluate import evaluate, read_data
 from regard.training.recipe.fine_tuning import Start, read_start
 from regard.training.recipe.resolve import Request, resolve
-from tests.training_cases import TINY, Heard, go, numbers, settings, write_rows
+from tests.training_cases import TINY, EventRecorder, go, numbers, settings, write_rows
 
 CPU: dict[str, Any] = {"device": "cpu", "threads": 1}
 SHORT = settings({"training.steps": 3, "training.validate_every": 3, "decoding.beams": 1})
@@ -36,7 +36,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_model_is_fine_tuned_with_its_own_tokenizer_sizes_and_rate(place: Path, tmp_path: Path) -> None:
-    heard = Heard()
+    heard = EventRecorder()
     out, start = tmp_path / "out", place / "model"
     train(place / "new.tsv", out, start=start, settings=SHORT, listener=heard, **CPU)
     size, count = read_start(str(start)).vocabulary, read_start(str(start)).parameters

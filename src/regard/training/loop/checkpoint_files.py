@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, fields
@@ -22,6 +21,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from regard.errors import FileError
+from regard.training.data.durable import sync
 
 FORMAT = 1
 PREFIX, PART = "step-", ".part"
@@ -90,15 +90,6 @@ def write_state(folder: Path, position: Position, tensors: dict[str, Tensor]) ->
         sync(path)
 
 
-def sync(path: Path) -> None:
-    """Wait until it is on disk: a rename may otherwise overtake what it renames."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
 def digest_of(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "blake2b").hexdigest()[:32]
@@ -106,8 +97,8 @@ def digest_of(path: Path) -> str:
 
 def seal_of(described: dict[str, Any]) -> str:
     """A digest of all that state.json says beside it."""
-    said = json.dumps({name: value for name, value in described.items() if name != "seal"}, sort_keys=True)
-    return hashlib.blake2b(said.encode()).hexdigest()[:32]
+    text = json.dumps({name: value for name, value in described.items() if name != "seal"}, sort_keys=True)
+    return hashlib.blake2b(text.encode()).hexdigest()[:32]
 
 
 def checkpoints(folder: Path) -> list[Path]:

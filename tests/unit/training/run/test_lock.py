@@ -16,14 +16,14 @@ from typing import Any
 import pytest
 
 from regard.errors import FileError, InputError
-from regard.training.loop import lock
-from regard.training.loop.lock import locked
 from regard.training.report.events import Saved
-from tests.training_cases import TINY, Heard, Stop, go, numbers, write_rows
+from regard.training.run import lock
+from regard.training.run.lock import locked
+from tests.training_cases import TINY, EventRecorder, Stop, go
 
 ROOT = Path(__file__).parents[4]
 HOLD = (
-    "import sys, time; from pathlib import Path; from regard.training.loop.lock import locked\n"
+    "import sys, time; from pathlib import Path; from regard.training.run.lock import locked\n"
     "with locked(Path(sys.argv[1])):\n"
     "    print('held', flush=True)\n"
     "    sys.stdin.read()\n"
@@ -60,7 +60,7 @@ def test_the_lock_of_a_killed_process_is_taken_over_and_said(tmp_path: Path) -> 
     process = holder(tmp_path)
     process.kill()
     process.communicate()
-    heard = Heard()
+    heard = EventRecorder()
     with locked(tmp_path, heard):
         assert json.loads((tmp_path / "lock").read_text())["pid"] == os.getpid()
     assert f"process {process.pid}" in heard.notes
@@ -104,7 +104,7 @@ def test_where_there_are_no_locks_it_is_said(tmp_path: Path, monkeypatch: pytest
         raise OSError(errno.ENOLCK, "No locks available")
 
     monkeypatch.setattr(lock, "grab", none)
-    heard = Heard()
+    heard = EventRecorder()
     with locked(tmp_path, heard):
         pass
     assert "No locks available" in heard.warnings
@@ -128,11 +128,6 @@ def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:
 # In a training
 
 
-@pytest.fixture(scope="module")
-def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_rows(tmp_path_factory.mktemp("corpus") / "numbers.tsv", numbers(80))
-
-
 def test_a_second_training_is_refused_and_the_first_goes_on(corpus: Path, tmp_path: Path) -> None:
     refused: list[Any] = []
 
@@ -151,7 +146,7 @@ def test_a_second_training_is_refused_and_the_first_goes_on(corpus: Path, tmp_pa
 
 def test_a_training_that_broke_off_leaves_no_lock(corpus: Path, tmp_path: Path) -> None:
     with pytest.raises(Stop):
-        go(corpus, tmp_path / "model", TINY, listener=Heard(lambda event: isinstance(event, Saved)))
+        go(corpus, tmp_path / "model", TINY, listener=EventRecorder(lambda event: isinstance(event, Saved)))
     assert not (tmp_path / "model" / "lock").exists()
 
 

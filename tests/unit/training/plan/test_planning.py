@@ -14,19 +14,20 @@ import torch
 
 from regard.errors import InputError
 from regard.training import Outcome, train
+from regard.training.loop import clock as clock_module
 from regard.training.loop import loop, validation
-from regard.training.loop.state import checkpoints
+from regard.training.loop.checkpoint_files import checkpoints
 from regard.training.optim.updates import Update
 from regard.training.plan import planning
 from regard.training.plan.planning import Planner
 from regard.training.plan.probe import Probe, Speed
 from regard.training.recipe.recipe import Recipe
 from regard.training.report.events import Event, Note, Planned, Saved, Started, Stepped, Validated
-from tests.training_cases import CHANCE, TINY, Heard, Stop, go, left_by, numbers, same, settings, write_rows
+from tests.training_cases import RANDOM, TINY, EventRecorder, Stop, go, left_by, same, settings
 
 run = import_module("regard.training.train")  # the name in the package is the function
 SIZES = {key: value for key, value in TINY.items() if key.startswith(("model.", "tokenizer.", "decoding."))}
-BUDGET = {**SIZES, **CHANCE, "training.batch_tokens": 256}
+BUDGET = {**SIZES, **RANDOM, "training.batch_tokens": 256}
 MINUTES = 0.5
 
 
@@ -40,13 +41,13 @@ class Clock:
         return self.now
 
     def put_in(self, patch: pytest.MonkeyPatch) -> Clock:
-        for module in (loop, planning, run, validation):
+        for module in (clock_module, planning, run, validation):
             patch.setattr(module, "time", self)
         update, validate = Update.__call__, validation.Validation.__call__
 
-        def slow_update(one: Update, fed: Any, step: int) -> Any:
+        def slow_update(one: Update, batch: Any, step: int) -> Any:
             self.now += self.step(step)
-            return update(one, fed, step)
+            return update(one, batch, step)
 
         def slow_validation(one: Any, step: int) -> Any:
             self.now += self.validation
@@ -54,18 +55,13 @@ class Clock:
 
         patch.setattr(Update, "__call__", slow_update)
         patch.setattr(validation.Validation, "__call__", slow_validation)
-        patch.setattr(loop, "TOLD", 0.0)
+        patch.setattr(loop, "REPORT_EVERY", 0.0)
         patch.setattr(Planner, "speed", lambda planner, recipe: self.speed(recipe))
         return self
 
     def speed(self, recipe: Recipe) -> Speed:
         self.now += 1.0
         return Speed(self.step(1), 1.4 * recipe.training.batch_tokens, 1000, "a model")
-
-
-@pytest.fixture(scope="module")
-def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_rows(tmp_path_factory.mktemp("corpus") / "numbers.tsv", numbers(80))
 
 
 @pytest.fixture
@@ -94,7 +90,7 @@ def effective(folder: Path) -> dict[str, Any]:
 
 
 def test_it_ends_in_time_and_the_folder_says_how(corpus: Path, tmp_path: Path, clock: Clock) -> None:
-    heard, steady = Heard(), as_measured(clock, tmp_path)
+    heard, steady = EventRecorder(), as_measured(clock, tmp_path)
     outcome = brief(corpus, tmp_path, listener=lambda event: (heard(event), steady(event)))
     assert outcome.status == "finished"
     assert clock.now - 1000 <= MINUTES * 60
@@ -123,10 +119,10 @@ def test_the_same_command_goes_on_by_the_same_plan(corpus: Path, tmp_path: Path,
     brief(corpus, tmp_path / "whole")
     for moment in (Started, Saved, Validated):
         with pytest.raises(Stop):
-            brief(corpus, tmp_path / "broken", listener=Heard(lambda event: isinstance(event, moment)))  # noqa: B023
+            brief(corpus, tmp_path / "broken", listener=EventRecorder(lambda event: isinstance(event, moment)))  # noqa: B023
         clock.now += 1e6  # however long it lay there
         torch.manual_seed(12345)
-    heard = Heard()
+    heard = EventRecorder()
     assert brief(corpus, tmp_path / "broken", listener=heard).status == "finished"
     assert not heard.of(Planned)
     same(tmp_path / "broken", tmp_path / "whole")
@@ -156,7 +152,7 @@ def test_a_machine_that_changes_midway_ends_in_time_with_the_rate_down(
     factor: float, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = Clock(lambda step: 0.5 if step <= 15 else 0.5 * factor).put_in(monkeypatch)
-    heard = Heard()
+    heard = EventRecorder()
     outcome = brief(corpus, tmp_path, listener=heard)
     planned = heard.of(Planned)[0].steps
     assert (outcome.step > planned) == (factor < 1)
@@ -176,7 +172,7 @@ def test_a_resumed_run_follows_what_the_clock_decided(
         with monkeypatch.context() as patch:
             clock = Clock(lambda step: 0.5 if step <= 15 else 1.0).put_in(patch)
             for stop in stops:
-                steps = Heard(lambda event: isinstance(event, Stepped) and event.step >= stop)  # noqa: B023
+                steps = EventRecorder(lambda event: isinstance(event, Stepped) and event.step >= stop)  # noqa: B023
                 with pytest.raises(Stop):
                     brief(corpus, folder, listener=steps)
                 clock.now += 77.0
@@ -206,13 +202,13 @@ def test_a_checkpoint_comes_at_the_latest_every_two_minutes(
         if isinstance(event, Saved):
             kept.append(len(checkpoints(tmp_path / "timed" / "checkpoints")))
 
-    go(corpus, tmp_path / "timed", TINY, CHANCE, seldom, listener=listener)
+    go(corpus, tmp_path / "timed", TINY, RANDOM, seldom, listener=listener)
     assert len(times) > 4
     assert max(second - first for first, second in pairwise(times)) <= 120
     assert max(kept) == 2  # of those that the clock caused only the newest stay
     assert [path.name for path in checkpoints(tmp_path / "timed" / "checkpoints")] == ["step-000040"]
     clock.step = lambda step: 0.1
-    go(corpus, tmp_path / "plain", TINY, CHANCE, seldom)
+    go(corpus, tmp_path / "plain", TINY, RANDOM, seldom)
     same(tmp_path / "timed", tmp_path / "plain")
 
 
@@ -222,12 +218,12 @@ def test_a_run_that_broke_off_between_goes_on_from_a_timed_checkpoint(
     Clock(lambda step: 30.0).put_in(monkeypatch)
     seldom = {"training.steps": 20, "training.validate_every": 20, "training.checkpoint_every": 20}
     with pytest.raises(Stop):
-        go(corpus, tmp_path / "broken", TINY, CHANCE, seldom,
-           listener=Heard(lambda event: isinstance(event, Stepped) and event.step == 7))  # fmt: skip
-    heard = Heard()
-    go(corpus, tmp_path / "broken", TINY, CHANCE, seldom, listener=heard)
+        go(corpus, tmp_path / "broken", TINY, RANDOM, seldom,
+           listener=EventRecorder(lambda event: isinstance(event, Stepped) and event.step == 7))  # fmt: skip
+    heard = EventRecorder()
+    go(corpus, tmp_path / "broken", TINY, RANDOM, seldom, listener=heard)
     assert "going on after step 4" in heard.notes
-    go(corpus, tmp_path / "whole", TINY, CHANCE, seldom)
+    go(corpus, tmp_path / "whole", TINY, RANDOM, seldom)
     same(tmp_path / "broken", tmp_path / "whole")
 
 
@@ -235,7 +231,7 @@ def test_a_run_that_broke_off_between_goes_on_from_a_timed_checkpoint(
 
 
 def test_the_expected_time_is_said_before_the_first_step(corpus: Path, tmp_path: Path, clock: Clock) -> None:
-    heard = Heard()
+    heard = EventRecorder()
     go(corpus, tmp_path, TINY, listener=heard)
     planned = heard.of(Planned)[0]
     assert planned.minutes is None
@@ -253,15 +249,15 @@ def test_measuring_leaves_no_trace_in_the_model(corpus: Path, tmp_path: Path, mo
         return measured[-1]
 
     monkeypatch.setattr(Probe, "speed", remembered)
-    go(corpus, tmp_path / "measured", TINY, CHANCE)
+    go(corpus, tmp_path / "measured", TINY, RANDOM)
     assert [one.tokens > 0 and one.seconds > 0 and one.weights > 1000 for one in measured] == [True]
     monkeypatch.setattr(Planner, "speed", lambda planner, recipe: Speed(0.1, 100.0))
-    go(corpus, tmp_path / "not", TINY, CHANCE)
+    go(corpus, tmp_path / "not", TINY, RANDOM)
     same(tmp_path / "measured", tmp_path / "not")
 
 
 def test_a_dry_run_says_that_sizes_come_later(corpus: Path, tmp_path: Path) -> None:
-    heard = Heard()
+    heard = EventRecorder()
     outcome = train(str(corpus), tmp_path / "model", minutes=1, dry_run=True, device="cpu", listener=heard)
     assert "chosen at the start, to end in 1 minute" in heard.notes
     assert "minutes = 1" in outcome.recipe
@@ -286,8 +282,8 @@ def test_steps_and_minutes_are_one_too_many(corpus: Path, tmp_path: Path) -> Non
 def test_another_number_of_threads_is_not_passed_over_in_silence(corpus: Path, tmp_path: Path) -> None:
     how: dict[str, Any] = {"settings": settings(TINY), "device": "cpu"}
     with pytest.raises(Stop):
-        train(str(corpus), tmp_path, threads=1, listener=Heard(lambda event: isinstance(event, Saved)), **how)
-    heard = Heard()
+        train(str(corpus), tmp_path, threads=1, listener=EventRecorder(lambda event: isinstance(event, Saved)), **how)
+    heard = EventRecorder()
     train(str(corpus), tmp_path, threads=2, listener=heard, **how)
     assert "--threads 2 is passed over: this run began with 1" in heard.warnings
     assert left_by(tmp_path)["threads"] == 1
@@ -299,7 +295,7 @@ def test_threads_are_chosen_by_measurement_when_nobody_says(
     """One thread is said to be four times as fast as two."""
     torch.set_num_threads(2)
     monkeypatch.setattr(Probe, "once", lambda probe: 4.0 if torch.get_num_threads() == 2 else 1.0)
-    heard = Heard()
+    heard = EventRecorder()
     train(str(corpus), tmp_path, settings=settings(TINY), device="cpu", listener=heard)
     assert "threads: 1, by a short measurement" in heard.notes
     assert left_by(tmp_path)["threads"] == 1

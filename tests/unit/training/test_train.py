@@ -15,18 +15,13 @@ from regard.training import train
 from regard.training.recipe.recipe import with_settings
 from regard.training.recipe.resolve import Request, resolve
 from regard.training.report.events import Event, Preparing, Started
-from tests.training_cases import CHANCE, TINY, Heard, Stop, go, numbers, same, settings, write_rows
-
-
-@pytest.fixture(scope="module")
-def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_rows(tmp_path_factory.mktemp("corpus") / "numbers.tsv", numbers(80))
+from tests.training_cases import RANDOM, TINY, EventRecorder, Stop, go, numbers, same, settings, write_rows
 
 
 @pytest.fixture(scope="module")
 def whole(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("whole") / "model"
-    go(corpus, folder, TINY, CHANCE)
+    go(corpus, folder, TINY, RANDOM)
     return folder
 
 
@@ -77,9 +72,9 @@ def test_a_glob_needs_no_suffix(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["sources.npy", "valid.jsonl", "texts.jsonl", "source.u16", "source.starts.npy"])
 def test_a_prepared_file_that_is_empty_is_made_again(name: str, corpus: Path, whole: Path, tmp_path: Path) -> None:
     with pytest.raises(Stop):
-        go(corpus, tmp_path, TINY, CHANCE, listener=Heard(lambda event: isinstance(event, Started)))
+        go(corpus, tmp_path, TINY, RANDOM, listener=EventRecorder(lambda event: isinstance(event, Started)))
     (tmp_path / "prepared" / name).write_bytes(b"")
-    go(corpus, tmp_path, TINY, CHANCE)
+    go(corpus, tmp_path, TINY, RANDOM)
     same(tmp_path, whole)
 
 
@@ -97,7 +92,7 @@ def test_what_fills_in_words_is_given_a_mask_to_fill(tmp_path: Path) -> None:
 
 def test_repaired_rows_are_told_with_an_example(tmp_path: Path) -> None:
     file = write_rows(tmp_path / "numbers.tsv", [["one\u2028two", "un deux"], ["be\x07ll", "cloche"], *numbers(80)])
-    heard = Heard()
+    heard = EventRecorder()
     go(file, tmp_path / "out", TINY, listener=heard)
     assert "2 of them repaired: control characters became spaces" in heard.warnings
     assert r"one\u2028two" in heard.warnings
@@ -113,6 +108,6 @@ def test_a_signal_while_reading_or_scoring_is_heeded_at_once_and_loses_nothing(
             signal.raise_signal(number)
 
     with pytest.raises(error):
-        go(corpus, tmp_path, TINY, CHANCE, listener=tell)
-    assert go(corpus, tmp_path, TINY, CHANCE).status == "finished"
+        go(corpus, tmp_path, TINY, RANDOM, listener=tell)
+    assert go(corpus, tmp_path, TINY, RANDOM).status == "finished"
     same(tmp_path, whole)

@@ -10,24 +10,24 @@ from typing import Any
 NAMES = {signal.SIGINT: "Ctrl-C", signal.SIGTERM: "SIGTERM"}
 
 
-class Stopping:
+class StopSignals:
     """For the length of a with block; `why` is empty until someone asks."""
 
     def __init__(self) -> None:
         self.why = ""
         self.before: dict[signal.Signals, Any] = {}
 
-    def __enter__(self) -> Stopping:
+    def __enter__(self) -> StopSignals:
         if threading.current_thread() is threading.main_thread():  # elsewhere Python takes no signals
-            self.before = {number: signal.signal(number, self.asked) for number in NAMES}
+            self.before = {number: signal.signal(number, self.handle) for number in NAMES}
         return self
 
-    def asked(self, number: int, frame: FrameType | None) -> None:
+    def handle(self, number: int, frame: FrameType | None) -> None:
         if self.why and number == signal.SIGINT:
             raise KeyboardInterrupt
         self.why = NAMES[signal.Signals(number)]
 
-    def heed(self) -> None:
+    def raise_if_asked(self) -> None:
         """Stop at once where all there is to save is saved: while text is read, and while a model is scored."""
         if self.why == "SIGTERM":
             raise SystemExit(143)

@@ -21,7 +21,7 @@ def grammar_rows(value: str) -> list[tuple[str, str]]:
 
 
 @dataclass
-class Rows:
+class SourceRows:
     """Texts of several sources as one stream, again and again the same; `report` says what the last reading dropped."""
 
     values: Sequence[Any]  # as in a recipe
@@ -38,11 +38,11 @@ class Rows:
     def __iter__(self) -> Iterator[CorpusRow]:
         self.report = CorpusReport()
         number = 0
-        for place, source in enumerate(self.sources):
+        for index, source in enumerate(self.sources):
             for row in self.rows_of(source):
                 number += 1
                 if self.wanted is None or self.wanted(number - 1, row):
-                    yield row._replace(source=place)
+                    yield row._replace(source=index)
 
     def rows_of(self, source: str | Source) -> Iterator[CorpusRow]:
         if isinstance(source, str):
@@ -68,16 +68,16 @@ class Rows:
 
     def fingerprint(self) -> dict[str, str]:
         """A digest of every file, and of what the built-in language says."""
-        found: dict[str, str] = {}
+        digests: dict[str, str] = {}
         for source in self.sources:
             if isinstance(source, Source):
-                found |= self.corpus(source).fingerprint()
+                digests |= self.corpus(source).fingerprint()
             else:
                 text = "\n".join("\t".join(pair) for pair in grammar_rows(source))
-                found[source] = blake2b(text.encode(), digest_size=16).hexdigest()
-        return found
+                digests[source] = blake2b(text.encode(), digest_size=16).hexdigest()
+        return digests
 
 
-def lot(row: CorpusRow) -> int:
-    """A number below `SPAN` by the row's text: the same text draws the same."""
+def text_hash(row: CorpusRow) -> int:
+    """A number below `SPAN` by the row's text: the same for the same text."""
     return int.from_bytes(digest(row.texts[0]), "big")

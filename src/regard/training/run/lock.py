@@ -25,43 +25,45 @@ FAR = 1 << 30  # Windows hides the bytes that it locks: one that nobody reads
 
 
 @contextmanager
-def locked(folder: Path, tell: Listener = silent) -> Iterator[None]:
+def locked(folder: Path, listener: Listener = silent) -> Iterator[None]:
     """For the length of a with block nobody else trains in the folder; who does already is named."""
     path = folder / NAME
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        handle = opened(path)
+        handle = open_lock(path)
     except OSError as error:
         raise FileError(f"cannot write {path}", found=str(error), do="make room, or choose another --out") from error
     held = False
     try:
-        claim(handle, path, tell)
+        claim(handle, path, listener)
         held = True
         if before := read_owner(handle):
-            tell(Note(f"took over the lock of a run that ended without a word: {described(before)}"))
+            listener(Note(f"took over the lock of a run that ended without a word: {owner_words(before)}"))
         write_owner(handle)
         yield
     finally:
         release(handle, path, held)
 
 
-def opened(path: Path) -> int:
+def open_lock(path: Path) -> int:
     return os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
 
 
-def claim(handle: int, path: Path, tell: Listener) -> None:
+def claim(handle: int, path: Path, listener: Listener) -> None:
     """Take the lock, or say who has it."""
     try:
         free = grab(handle)
     except OSError as error:
-        tell(Note(f"this file system has no locks ({error}): see to it that nobody else trains in {path.parent}", True))
+        listener(
+            Note(f"this file system has no locks ({error}): see to it that nobody else trains in {path.parent}", True)
+        )
         return
     if free and same_file(handle, path):
         return
     owner = read_owner(handle)
     raise InputError(
         f"somebody else is training in {path.parent}",
-        found=described(owner),
+        found=owner_words(owner),
         do=f"wait for it, stop it, or choose another --out; if {owner.get('host', 'that machine')} is gone for good, "
         f"remove {path}",
     )
@@ -108,10 +110,10 @@ def read_owner(handle: int) -> dict[str, Any]:
     """What the file says; nothing where it is new, or was cut short."""
     os.lseek(handle, 0, os.SEEK_SET)
     try:
-        found = json.loads(os.read(handle, 1 << 16))
+        owner = json.loads(os.read(handle, 1 << 16))
     except (OSError, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return owner if isinstance(owner, dict) else {}
 
 
 def write_owner(handle: int) -> None:
@@ -125,7 +127,7 @@ def write_owner(handle: int) -> None:
     os.write(handle, (json.dumps(owner, ensure_ascii=False) + "\n").encode())
 
 
-def described(owner: dict[str, Any]) -> str:
+def owner_words(owner: dict[str, Any]) -> str:
     """Process 1234 on this-machine, since 2025-05-17 09:30:00: regard train ..."""
     if not owner:
         return "a process that has not yet said its name"

@@ -23,29 +23,24 @@ import regard
 from regard.cli.app import app
 from regard.errors import FileError, InputError
 from regard.training.loop import loop
-from regard.training.loop.state import checkpoints
+from regard.training.loop.checkpoint_files import checkpoints
 from regard.training.report.events import Event, Finished, Preparing, Saved, Started, Stepped, Validated
 from tests.threads import THREADS
-from tests.training_cases import CHANCE, TINY, Heard, Stop, go, left_by, numbers, same, settings, write_rows
+from tests.training_cases import RANDOM, TINY, EventRecorder, Stop, go, left_by, same, settings
 
 ROOT = Path(__file__).parents[4]
 
 
 @pytest.fixture(autouse=True)
 def every_step_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loop, "TOLD", 0.0)
-
-
-@pytest.fixture(scope="module")
-def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_rows(tmp_path_factory.mktemp("corpus") / "numbers.tsv", numbers(80))
+    monkeypatch.setattr(loop, "REPORT_EVERY", 0.0)
 
 
 @pytest.fixture(scope="module")
 def whole(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The run that nobody interrupted."""
     folder = tmp_path_factory.mktemp("whole") / "model"
-    assert go(corpus, folder, TINY, CHANCE).status == "finished"
+    assert go(corpus, folder, TINY, RANDOM).status == "finished"
     return folder
 
 
@@ -73,25 +68,25 @@ def test_a_run_that_broke_off_goes_on_to_the_very_same_end(
     moment: str, corpus: Path, whole: Path, tmp_path: Path
 ) -> None:
     with pytest.raises(Stop):
-        go(corpus, tmp_path, TINY, CHANCE, listener=Heard(MOMENTS[moment]))
+        go(corpus, tmp_path, TINY, RANDOM, listener=EventRecorder(MOMENTS[moment]))
     torch.manual_seed(12345)
-    assert go(corpus, tmp_path, TINY, CHANCE).status == "finished"
+    assert go(corpus, tmp_path, TINY, RANDOM).status == "finished"
     same(tmp_path, whole)
 
 
 def test_a_run_may_be_stopped_after_every_single_step(corpus: Path, whole: Path, tmp_path: Path) -> None:
     for step in range(1, 10):
         assert signalled(corpus, tmp_path, step).step == step
-    go(corpus, tmp_path, TINY, CHANCE)
+    go(corpus, tmp_path, TINY, RANDOM)
     same(tmp_path, whole)
 
 
 def test_a_resumed_run_keeps_the_threads_it_began_with(corpus: Path, whole: Path, tmp_path: Path) -> None:
     with pytest.raises(Stop):
-        go(corpus, tmp_path, TINY, CHANCE, listener=Heard(at(Saved)))
+        go(corpus, tmp_path, TINY, RANDOM, listener=EventRecorder(at(Saved)))
     others = THREADS + 1
     torch.set_num_threads(others)
-    regard.training.train(str(corpus), tmp_path, settings=settings(TINY, CHANCE), device="cpu", threads=others)
+    regard.training.train(str(corpus), tmp_path, settings=settings(TINY, RANDOM), device="cpu", threads=others)
     assert json.loads((tmp_path / "run.json").read_text())["threads"] == THREADS
     same(tmp_path, whole)
 
@@ -104,29 +99,29 @@ def test_training_leaves_threads_and_small_numbers_as_they_were(corpus: Path, tm
     assert torch.get_num_threads() == others
     assert float(small * 0.5) > 0
     with pytest.raises(Stop):
-        go(corpus, tmp_path / "broken", TINY, listener=Heard(at(Started)))
+        go(corpus, tmp_path / "broken", TINY, listener=EventRecorder(at(Started)))
     assert torch.get_num_threads() == others
     assert float(small * 0.5) > 0
 
 
 def test_workers_change_nothing_but_the_recipe(corpus: Path, whole: Path, tmp_path: Path) -> None:
-    go(corpus, tmp_path, TINY, CHANCE, {"training.workers": 3})
+    go(corpus, tmp_path, TINY, RANDOM, {"training.workers": 3})
     assert left_by(tmp_path)["model.safetensors"] == left_by(whole)["model.safetensors"]
 
 
 def test_the_seed_decides_the_weights(corpus: Path, whole: Path, tmp_path: Path) -> None:
-    go(corpus, tmp_path, TINY, CHANCE, seed=1)
+    go(corpus, tmp_path, TINY, RANDOM, seed=1)
     assert left_by(tmp_path)["model.safetensors"] != left_by(whole)["model.safetensors"]
 
 
 def test_patience_at_its_end_stays_at_its_end(corpus: Path, tmp_path: Path) -> None:
     """A run that stopped early and broke off while it was scored does not train on."""
     rest = {"training.steps": 40, "training.validate_every": 2, "training.patience": 2, "training.rate": 1e-9}
-    how = (TINY, CHANCE, rest, {"training.select": "accuracy"})
+    how = (TINY, RANDOM, rest, {"training.select": "accuracy"})
     go(corpus, tmp_path / "whole", *how)
     assert left_by(tmp_path / "whole")["step"] < 40
     with pytest.raises(Stop):
-        go(corpus, tmp_path / "broken", *how, listener=Heard(at(Preparing, what="scoring valid")))
+        go(corpus, tmp_path / "broken", *how, listener=EventRecorder(at(Preparing, what="scoring valid")))
     go(corpus, tmp_path / "broken", *how)
     same(tmp_path / "broken", tmp_path / "whole")
 
@@ -136,10 +131,10 @@ LAST = {"training.average": "last", "training.last": 3, "training.checkpoint_eve
 
 def test_an_interruption_is_not_averaged_in(corpus: Path, tmp_path: Path) -> None:
     """The checkpoint that a signal causes is one too many for the average of the last ones."""
-    go(corpus, tmp_path / "whole", TINY, CHANCE, LAST)
+    go(corpus, tmp_path / "whole", TINY, RANDOM, LAST)
     for step in (5, 7, 9):
         assert signalled(corpus, tmp_path / "broken", step, LAST).status == "interrupted"
-    go(corpus, tmp_path / "broken", TINY, CHANCE, LAST)
+    go(corpus, tmp_path / "broken", TINY, RANDOM, LAST)
     same(tmp_path / "broken", tmp_path / "whole")
 
 
@@ -150,7 +145,7 @@ def signalled(corpus: Path, folder: Path, step: int, *more: dict[str, Any], numb
         if isinstance(event, Stepped) and event.step == step:
             signal.raise_signal(number)
 
-    return go(corpus, folder, TINY, CHANCE, *more, listener=listener)
+    return go(corpus, folder, TINY, RANDOM, *more, listener=listener)
 
 
 # Signals
@@ -165,15 +160,15 @@ def test_a_signal_saves_at_once_and_the_same_call_goes_on(
     assert (outcome.status, outcome.why, outcome.step) == ("interrupted", why, 5)
     assert checkpoints(tmp_path / "checkpoints")[0].name == "step-000005"
     assert signal.getsignal(number) is before
-    assert go(corpus, tmp_path, TINY, CHANCE).status == "finished"
+    assert go(corpus, tmp_path, TINY, RANDOM).status == "finished"
     same(tmp_path, whole)
 
 
 def test_a_signal_at_the_last_step_leaves_only_the_scoring(corpus: Path, whole: Path, tmp_path: Path) -> None:
     outcome = signalled(corpus, tmp_path, 10)
     assert (outcome.status, outcome.why) == ("interrupted", "SIGTERM")
-    heard = Heard()
-    go(corpus, tmp_path, TINY, CHANCE, listener=heard)
+    heard = EventRecorder()
+    go(corpus, tmp_path, TINY, RANDOM, listener=heard)
     assert not heard.of(Stepped)
     same(tmp_path, whole)
 
@@ -196,8 +191,8 @@ def test_the_command_line_says_where_it_was_saved(
         if run.position.step == 5:
             signal.raise_signal(number)
 
-    monkeypatch.setattr(loop.Run, "tell", tell)
-    how = [word for one in settings(TINY, CHANCE) for word in ("--set", one)]
+    monkeypatch.setattr(loop.TrainingLoop, "report_step", tell)
+    how = [word for one in settings(TINY, RANDOM) for word in ("--set", one)]
     command = ["train", str(corpus), "--out", str(tmp_path), "--threads", str(THREADS), "--device", "cpu", *how]
     said = CliRunner().invoke(app, command)
     assert said.exit_code == status, said.output
@@ -209,8 +204,8 @@ def test_the_command_line_says_where_it_was_saved(
 
 def test_a_process_that_is_asked_to_end_saves_first(corpus: Path, whole: Path, tmp_path: Path) -> None:
     code = (
-        "import sys, time; from pathlib import Path; from tests.training_cases import CHANCE, TINY, go\n"
-        "outcome = go(sys.argv[1], Path(sys.argv[2]), TINY, CHANCE, listener=lambda event: time.sleep(0.05))\n"
+        "import sys, time; from pathlib import Path; from tests.training_cases import RANDOM, TINY, go\n"
+        "outcome = go(sys.argv[1], Path(sys.argv[2]), TINY, RANDOM, listener=lambda event: time.sleep(0.05))\n"
         "print(outcome.status, outcome.why)\n"
     )
     folder = tmp_path / "model"
@@ -221,7 +216,7 @@ def test_a_process_that_is_asked_to_end_saves_first(corpus: Path, whole: Path, t
         time.sleep(0.01)
     process.terminate()
     assert process.communicate(timeout=60)[0].split() == ["interrupted", "SIGTERM"]
-    go(corpus, folder, TINY, CHANCE)
+    go(corpus, folder, TINY, RANDOM)
     same(folder, whole)
 
 
@@ -284,7 +279,7 @@ def broken(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run that broke off with two checkpoints."""
     folder = tmp_path_factory.mktemp("broken") / "model"
     with pytest.raises(Stop):
-        go(corpus, folder, TINY, CHANCE, listener=Heard(at(Saved, step=6)))
+        go(corpus, folder, TINY, RANDOM, listener=EventRecorder(at(Saved, step=6)))
     return folder
 
 
@@ -295,8 +290,8 @@ def test_a_damaged_checkpoint_is_passed_over_and_said(
     folder = Path(shutil.copytree(broken, tmp_path / "model"))
     assert [path.name for path in checkpoints(folder / "checkpoints")] == ["step-000006", "step-000004"]
     damage(folder / "checkpoints" / "step-000006")
-    heard = Heard()
-    go(corpus, folder, TINY, CHANCE, listener=heard)
+    heard = EventRecorder()
+    go(corpus, folder, TINY, RANDOM, listener=heard)
     assert "step-000006 is damaged" in heard.warnings
     assert "going on after step 4" in heard.notes
     same(folder, whole)
@@ -308,8 +303,8 @@ def test_when_every_checkpoint_is_damaged_it_begins_again_and_says_so(
     folder = Path(shutil.copytree(broken, tmp_path / "model"))
     for path in checkpoints(folder / "checkpoints"):
         emptied(path)
-    heard = Heard()
-    go(corpus, folder, TINY, CHANCE, listener=heard)
+    heard = EventRecorder()
+    go(corpus, folder, TINY, RANDOM, listener=heard)
     assert "step-000006 is damaged" in heard.warnings
     assert "step-000004 is damaged" in heard.warnings
     assert "beginning" in heard.warnings
@@ -322,7 +317,7 @@ def test_text_that_was_half_prepared_is_prepared_again(
 ) -> None:
     folder = Path(shutil.copytree(broken, tmp_path / "model"))
     (folder / "prepared" / name).unlink()
-    go(corpus, folder, TINY, CHANCE)
+    go(corpus, folder, TINY, RANDOM)
     same(folder, whole)
 
 
@@ -332,7 +327,7 @@ def test_what_a_kill_left_half_written_is_swept(corpus: Path, broken: Path, tmp_
     half.mkdir()
     (half / "state.safetensors").write_bytes(b"half")
     (folder / ".model.safetensors.1234.part").write_bytes(b"half")
-    go(corpus, folder, TINY, CHANCE)
+    go(corpus, folder, TINY, RANDOM)
     assert not [path for path in folder.rglob("*") if path.name.endswith(".part")]
 
 
@@ -350,8 +345,8 @@ def full_as_safetensors_says(*args: Any, **kwargs: Any) -> None:
 @pytest.mark.parametrize(
     ("place", "fault"),
     [
-        ("regard.training.loop.state.save_file", full),
-        ("regard.training.loop.state.save_file", full_as_safetensors_says),
+        ("regard.training.loop.checkpoint_files.save_file", full),
+        ("regard.training.loop.checkpoint_files.save_file", full_as_safetensors_says),
         ("regard.models.checkpoint.save_file", full_as_safetensors_says),
         ("os.fsync", full),
     ],
@@ -367,12 +362,12 @@ def test_a_full_disk_stops_with_advice_and_leaves_what_was_saved(
                 patch.setattr(place, fault)
 
         with pytest.raises(FileError) as error:
-            go(corpus, tmp_path, TINY, CHANCE, listener=listener)
+            go(corpus, tmp_path, TINY, RANDOM, listener=listener)
     assert "No space left" in error.value.found
     assert "make room" in error.value.do
     assert not [path for path in tmp_path.rglob("*") if path.name.endswith(".part")]
     assert checkpoints(tmp_path / "checkpoints")[0].name in ("step-000004", "step-000006")
-    go(corpus, tmp_path, TINY, CHANCE)
+    go(corpus, tmp_path, TINY, RANDOM)
     same(tmp_path, whole)
 
 
@@ -380,8 +375,8 @@ def test_a_full_disk_while_text_is_prepared_is_told(corpus: Path, whole: Path, t
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("regard.text.store.np.save", full)
         with pytest.raises(FileError, match="cannot write"):
-            go(corpus, tmp_path, TINY, CHANCE)
-    go(corpus, tmp_path, TINY, CHANCE)
+            go(corpus, tmp_path, TINY, RANDOM)
+    go(corpus, tmp_path, TINY, RANDOM)
     same(tmp_path, whole)
 
 
@@ -406,7 +401,7 @@ def test_a_file_that_grows_too_large_for_the_system_is_told_too(corpus: Path, tm
 
 def test_a_finished_run_says_that_nothing_is_left_to_do(corpus: Path, whole: Path) -> None:
     before = {path: path.stat().st_mtime_ns for path in whole.iterdir()}
-    outcome = go(corpus, whole, TINY, CHANCE)
+    outcome = go(corpus, whole, TINY, RANDOM)
     assert outcome.status == "already finished"
     assert outcome.step == 10
     assert outcome.scores == json.loads((whole / "run.json").read_text())["scores"]
@@ -424,7 +419,7 @@ def test_a_finished_run_says_that_nothing_is_left_to_do(corpus: Path, whole: Pat
 )
 def test_another_setting_is_refused_by_name(key: str, then: str, now: str, corpus: Path, whole: Path) -> None:
     with pytest.raises(InputError) as error:
-        go(corpus, whole, TINY, CHANCE, {key: json.loads(now.replace("'", '"'))})
+        go(corpus, whole, TINY, RANDOM, {key: json.loads(now.replace("'", '"'))})
     assert f"{key} was {then}, is {now}" in error.value.found
     assert "another --out" in error.value.do
 
@@ -432,7 +427,7 @@ def test_another_setting_is_refused_by_name(key: str, then: str, now: str, corpu
 def test_another_weight_of_a_source_is_refused(corpus: Path, broken: Path, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(broken, tmp_path / "model"))
     with pytest.raises(InputError, match="weight"):
-        go(corpus, folder, TINY, CHANCE, {"data.train": [{"file": str(corpus), "weight": 2}]})
+        go(corpus, folder, TINY, RANDOM, {"data.train": [{"file": str(corpus), "weight": 2}]})
 
 
 def test_text_that_changed_is_refused_by_name(corpus: Path, broken: Path, tmp_path: Path) -> None:
@@ -442,7 +437,7 @@ def test_text_that_changed_is_refused_by_name(corpus: Path, broken: Path, tmp_pa
     with other.open("a") as file:
         file.write("ten\tdix\n")
     with pytest.raises(InputError, match=corpus.name):
-        go(other, folder, TINY, CHANCE)
+        go(other, folder, TINY, RANDOM)
 
 
 def test_the_same_text_under_another_name_is_accepted(corpus: Path, broken: Path, whole: Path, tmp_path: Path) -> None:
@@ -450,7 +445,7 @@ def test_the_same_text_under_another_name_is_accepted(corpus: Path, broken: Path
     moved = tmp_path / "elsewhere" / "numbers.tsv"
     moved.parent.mkdir()
     shutil.copy(corpus, moved)
-    go(moved, folder, TINY, CHANCE)
+    go(moved, folder, TINY, RANDOM)
     same(folder, whole)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
@@ -12,37 +12,36 @@ from regard.models import save_model
 from regard.models.checkpoint import own_tensors
 from regard.tasks import load
 from regard.training.evaluate import evaluate, read_data
-from regard.training.loop.loop import Run, below
-from regard.training.loop.state import checkpoints, read_state, step_of
+from regard.training.loop.checkpoint_files import checkpoints, read_state, step_of
+from regard.training.loop.loop import TrainingLoop
+from regard.training.loop.training_state import below
 from regard.training.recipe.recipe import Recipe
 from regard.training.report.events import Listener, Note, Preparing
-
-if TYPE_CHECKING:
-    from regard.training.train import Asked
+from regard.training.run.train_options import TrainOptions
 
 
 @torch.no_grad()
-def average_last(run: Run, tell: Listener) -> None:
+def average_last(loop: TrainingLoop, listener: Listener) -> None:
     """The mean of the last checkpoints' weights becomes the model."""
-    paths = [path for path in checkpoints(run.folder / "checkpoints") if run.planned(step_of(path))][: run.how.last]
+    paths = [path for path in checkpoints(loop.folder / "checkpoints") if loop.planned(step_of(path))][: loop.how.last]
     states = [below(read_state(path)[1], "model/") for path in paths]
-    for name, weight in own_tensors(run.model).items():
+    for name, weight in own_tensors(loop.model).items():
         weight.copy_(torch.stack([state[name].double() for state in states]).mean(0))
-    save_model(run.model.eval(), run.folder)
-    tell(Note(f"averaged the weights of {', '.join(path.name for path in reversed(paths))}"))
+    save_model(loop.model, loop.folder)
+    listener(Note(f"averaged the weights of {', '.join(path.name for path in reversed(paths))}"))
 
 
-def final_scores(recipe: Recipe, asked: Asked, tell: Listener) -> dict[str, dict[str, float]]:
+def final_scores(recipe: Recipe, options: TrainOptions, listener: Listener) -> dict[str, dict[str, float]]:
     """The folder is loaded as a user would, and scored on the validation set and on every test set, once each."""
-    task = load(asked.out, asked.device.type)
-    found: dict[str, dict[str, float]] = {}
-    for name, value in {**validation(recipe, asked.out), **recipe.data.test}.items():
-        options = {**options_for(recipe), "told": telling(tell, f"scoring {name}")}
-        score = evaluate(task, read_data(value, asked.base), **options)
-        found[name] = {one.name: one.value for one in score.scores}
-        beside = f" ({score.baseline}: {words(score.baselines)})" if score.baselines else ""
-        tell(Note(f"{name}: {words(found[name])}{beside}"))
-    return found
+    task = load(options.out, options.device.type)
+    scores: dict[str, dict[str, float]] = {}
+    for name, value in {**validation(recipe, options.out), **recipe.data.test}.items():
+        how = {**options_for(recipe), "on_progress": progress_to(listener, f"scoring {name}")}
+        evaluation = evaluate(task, read_data(value, options.base), **how)
+        scores[name] = {one.name: one.value for one in evaluation.scores}
+        beside = f" ({evaluation.baseline}: {words(evaluation.baselines)})" if evaluation.baselines else ""
+        listener(Note(f"{name}: {words(scores[name])}{beside}"))
+    return scores
 
 
 def validation(recipe: Recipe, folder: Path) -> dict[str, Any]:
@@ -61,8 +60,8 @@ def options_for(recipe: Recipe) -> dict[str, Any]:
     return {"beams": recipe.decoding.beams, "alpha": recipe.decoding.alpha, "batch": 128, **language}
 
 
-def telling(tell: Listener, what: str) -> Callable[[int, int], None]:
-    return lambda done, total: tell(Preparing(what, done, total))
+def progress_to(listener: Listener, what: str) -> Callable[[int, int], None]:
+    return lambda done, total: listener(Preparing(what, done, total))
 
 
 def words(scores: dict[str, float]) -> str:

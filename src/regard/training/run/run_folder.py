@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from regard import __version__
 from regard.errors import FileError, InputError
 from regard.models.checkpoint import replace_file
 from regard.text.corpora.encoding import UTF_8
 from regard.training.recipe.recipe import Recipe, read_recipe, read_toml
 from regard.training.report.curves import curves_html, curves_svg
-from regard.training.report.events import Event, Listener, Stepped
 
-LOGGED = 1000  # steps, about
 FILES = ("train", "valid", "test")  # settings that only name files: what is in them counts, not what they are called
 
 
-class Folder:
+class RunFolder:
     """recipe.toml, run.json, log.jsonl and the curves of one run."""
 
     def __init__(self, path: Path) -> None:
@@ -30,14 +27,14 @@ class Folder:
     def run(self) -> dict[str, Any]:
         """What run.json says, nothing when there is none."""
         try:
-            found: dict[str, Any] = json.loads((self.path / "run.json").read_text(encoding="utf-8"))
+            run: dict[str, Any] = json.loads((self.path / "run.json").read_text(encoding="utf-8"))
         except FileNotFoundError:
             return {}
         except (OSError, ValueError) as error:
             raise FileError(
                 f"cannot read {self.path / 'run.json'}", found=str(error), do="choose another --out"
             ) from error
-        return found
+        return run
 
     @property
     def finished(self) -> bool:
@@ -46,8 +43,8 @@ class Folder:
     @property
     def plan(self) -> dict[str, Any]:
         """What a budget was turned into, nothing where there is none."""
-        found: dict[str, Any] = self.run.get("plan", {})
-        return found
+        plan: dict[str, Any] = self.run.get("plan", {})
+        return plan
 
     def begin(self, recipe: Recipe, corpus: dict[str, str]) -> None:
         """Claim the folder for a run; one that holds another run, or something else, is refused."""
@@ -55,7 +52,7 @@ class Folder:
             if (self.path / "config.json").exists():
                 raise FileError(f"{self.path} already holds a model", found="config.json", do="choose another --out")
             self.write("recipe.toml", recipe.to_toml())
-            self.update(status="running", regard=__version__, corpus=corpus)
+            self.update(status="running", regard=version("regard"), corpus=corpus)
             return
         differences = self.differences(recipe, corpus)
         if differences:
@@ -124,10 +121,10 @@ class Folder:
 
 def flat(data: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     """Settings by their dotted names."""
-    found: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     for key, value in data.items():
-        found |= flat(value, f"{prefix}{key}.") if isinstance(value, Mapping) else {f"{prefix}{key}": value}
-    return found
+        settings |= flat(value, f"{prefix}{key}.") if isinstance(value, Mapping) else {f"{prefix}{key}": value}
+    return settings
 
 
 def ways(sources: Sequence[Any]) -> list[tuple[Any, ...]]:
@@ -138,33 +135,3 @@ def ways(sources: Sequence[Any]) -> list[tuple[Any, ...]]:
 
 def shown(value: Any) -> str:
     return "not set" if value is None else repr(value)
-
-
-def passed_over(event: Stepped) -> bool:
-    return bool(event.step % max(event.steps // LOGGED, 1)) and event.step != event.steps
-
-
-class Log:
-    """A listener that writes log.jsonl as it goes and passes everything on; of the steps about a thousand are kept."""
-
-    def __init__(self, folder: Folder, listener: Listener) -> None:
-        self.path, self.listener = folder.path / "log.jsonl", listener
-
-    def __call__(self, event: Event) -> None:
-        if event.logged and not (isinstance(event, Stepped) and passed_over(event)):
-            self.append(event)
-        self.listener(event)
-
-    def append(self, event: Event) -> None:
-        row = {
-            key: None if isinstance(value, float) and not math.isfinite(value) else value
-            for key, value in event.row().items()
-        }
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            with self.path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(row, ensure_ascii=False) + "\n")
-        except OSError as error:
-            raise FileError(
-                f"cannot write {self.path}", found=str(error), do="make room, then give the same command again"
-            ) from error
