@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src" / "regard"
 ORDER = (
     "cli", "server", "training", "lens", "worked", "tasks", "widget", "drawing", "decoding", "interop", "models",
-    "text", "attention", "errors",
+    "text", "attention", "errors", "version",
 )  # fmt: skip
 HEAD = """# Architecture
 

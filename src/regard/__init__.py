@@ -9,6 +9,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from regard.version import __version__ as __version__
+
 if TYPE_CHECKING:
     from regard.attention import Statistics, Steps, attend, received, rollout, tile
     from regard.errors import RegardError
@@ -19,8 +21,6 @@ if TYPE_CHECKING:
     from regard.tasks import Classifier, Generator, Translator, load
     from regard.training.train import train
     from regard.worked import Report, Sheet, check, steps
-
-__version__ = "0.1.0"
 
 __all__ = [
     "Classifier",

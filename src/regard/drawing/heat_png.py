@@ -5,7 +5,6 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 from functools import cache, lru_cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -19,6 +18,7 @@ from regard.drawing.heat_layout import GAPPED, SIZES, SLANT, Panel, Picture, Pic
 from regard.drawing.heat_map import shares
 from regard.drawing.writing import cannot_write
 from regard.text.characters import JOINER, characters
+from regard.version import __version__
 
 FINE = 2  # pixels of the file for one of the picture
 GROUND, FRAME = (255, 255, 255), (217, 209, 195)
@@ -40,7 +40,7 @@ BOLD = ("DejaVuSans-Bold.ttf", "NotoSans-Bold.ttf", "LiberationSans-Bold.ttf", "
 def write_png(picture: Picture, path: str | Path | BinaryIO) -> None:
     """Paint it and put it into a file, or into what is open already."""
     info = PngInfo()
-    for name, text in (("Title", picture.title), ("Description", picture.badge), ("Software", software())):
+    for name, text in (("Title", picture.title), ("Description", picture.badge), ("Software", f"regard {__version__}")):
         info.add_itxt(name, text)
     try:
         if isinstance(path, (str, Path)):
@@ -50,14 +50,6 @@ def write_png(picture: Picture, path: str | Path | BinaryIO) -> None:
         raise  # who reads standard output has gone: no fault of the file
     except OSError as error:
         raise cannot_write(path if isinstance(path, (str, Path)) else "to standard output", error) from error
-
-
-def software() -> str:
-    """What painted it, with its version where it is installed."""
-    try:
-        return f"regard {version('regard')}"
-    except PackageNotFoundError:
-        return "regard"
 
 
 def png(picture: Picture) -> Image.Image:

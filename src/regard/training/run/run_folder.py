@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from regard.models.checkpoint import replace_file
 from regard.text.corpora.encoding import UTF_8
 from regard.training.recipe.recipe import Recipe, read_recipe, read_toml
 from regard.training.report.curves import curves_html, curves_svg
+from regard.version import __version__
 
 FILES = ("train", "valid", "test")  # settings that only name files: what is in them counts, not what they are called
 
@@ -52,7 +52,7 @@ class RunFolder:
             if (self.path / "config.json").exists():
                 raise FileError(f"{self.path} already holds a model", found="config.json", do="choose another --out")
             self.write("recipe.toml", recipe.to_toml())
-            self.update(status="running", regard=version("regard"), corpus=corpus)
+            self.update(status="running", regard=__version__, corpus=corpus)
             return
         differences = self.differences(recipe, corpus)
         if differences:
