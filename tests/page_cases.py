@@ -20,7 +20,7 @@ from regard.lens.recording.map import Map
 from regard.lens.recording.score_terms import Terms
 from regard.lens.recording.tokens import Text
 
-LEVELS, PARTS = 255, 65536
+LEVELS, PARTS = 255, 1 << 14
 
 
 def noise(
@@ -68,8 +68,8 @@ class Elements(HTMLParser):
             self.parts[self.part] = self.parts.get(self.part, "") + data
 
     def payload(self) -> Payload:
-        levels, exact = (b64decode(self.parts[part], validate=True) for part in ("levels", "exact"))
-        return Payload(json.loads(self.parts["description"]), levels, exact)
+        packed = (b64decode(self.parts[part], validate=True) for part in ("levels", "exact", "norms"))
+        return Payload(json.loads(self.parts["description"]), *packed)
 
 
 class Read:

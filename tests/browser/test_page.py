@@ -262,7 +262,7 @@ def with_widget(call: ForwardCall, **opened: Any) -> str:
 const heard = [];
 const model = {{
   get: (name) => ({{ name: "one", description: {json.dumps(made.json)}, levels: new Uint8Array({list(made.levels)}),
-                   exact: new Uint8Array({list(made.exact)}) }})[name],
+                   exact: new Uint8Array({list(made.exact)}), norms: new Uint8Array({list(made.norms)}) }})[name],
   on: (name, listener) => heard.push(listener),
   send: (content) => (window.asked = content),
 }};
@@ -285,7 +285,7 @@ def reply(browser: Chromium, call: ForwardCall) -> dict[str, Any]:
 def test_a_widget_asks_for_exact_rows(browser: Chromium, tmp_path: Path, seen: Recording) -> None:
     go(browser, tmp_path, with_widget(seen.last, site=CROSS, head=1), ready="window.root?.querySelector('.tokens li')")
     browser.value("window.root.querySelectorAll('.tokens.row li')[3].click()")
-    assert reply(browser, seen.last) == {"site": CROSS, "head": 1, "row": 3}
+    assert reply(browser, seen.last) == {"site": CROSS, "head": 1, "row": 3, "by": "weight"}
     browser.value("window.root.querySelectorAll('.tokens.column li')[6].click()")
     browser.value("window.root.querySelector('.chart').focus()")
     shown = "[...window.root.querySelectorAll('.list b')].map((one) => one.textContent)"
@@ -301,10 +301,11 @@ def test_a_widget_of_a_long_text_asks_for_tiles(
     call = noise(1, 1, 150, spread=4.0)
     go(browser, tmp_path, with_widget(call), ready="window.root?.querySelector('.tokens li')")
     browser.value("window.root.querySelectorAll('.tokens.row li')[30].click()")
-    assert reply(browser, call) == {"site": "layers.0.attn", "head": 0, "rows": [43, 139], "columns": [43, 139]}
+    where = {"site": "layers.0.attn", "head": 0, "by": "weight"}
+    assert reply(browser, call) == {**where, "rows": [43, 139], "columns": [43, 139]}
     assert "tokens 43–138 × 43–138" in browser.value("window.root.querySelector('.main').textContent")
     browser.value("window.root.querySelectorAll('.tokens.row li')[7].click()")
-    assert reply(browser, call) == {"site": "layers.0.attn", "head": 0, "row": 50}
+    assert reply(browser, call) == {**where, "row": 50}
     rows = ROWS.format("warm").replace("document", "window.root")
     best = call.row("layers.0.attn", 0, 50).topk(5)
     assert [row[1:] for row in browser.value(rows)] == [

@@ -27,7 +27,7 @@ from tests.page_cases import Elements, Read, named, noise
 from tests.unit.lens.recording.test_maps import OPTIONS, Made, apart, inputs, record
 
 HALF_A_LEVEL = 0.5 / 255
-A_PART = 1 / 255 / (1 << 16)  # the strongest are told to half of one; to a whole one where a level is full
+A_PART = 1 / 255 / (1 << 14)  # the strongest are told to half of one; to a whole one where a level is full
 HOSTILE = ["</script><b>x", "<!--", "שלום", "\n", "", "\u202e", "&amp;\"'", "x" * 300, "\ud800", "🙂", "\\u003c"]
 
 
@@ -68,7 +68,7 @@ def test_every_weight_is_there_as_a_byte_and_the_strongest_exactly(name: str, ba
 
 
 def test_what_is_exact_is_so_to_a_part_of_a_level() -> None:
-    """Of the very numbers that the page was made from, so that nothing but the 16 bits is left to differ."""
+    """Of the very numbers that the page was made from, so that nothing but the 14 bits is left to differ."""
     call = record(Made(**OPTIONS["plain"]), inputs()).last
     ((levels, exact),) = Read(payload(call)).maps
     truth = call.tile("made.0.self")
@@ -205,7 +205,7 @@ def test_no_token_can_break_the_page() -> None:
     made = page(call, title="</title><script>alert(1)</script>")
     made.encode("utf-8")
     found = Elements(made)
-    assert found.tags.count("script") == 4
+    assert found.tags.count("script") == 5
     assert "b" not in found.tags
     assert found.payload().description["texts"][0]["tokens"] == HOSTILE
     assert "<script>alert" in found.text
