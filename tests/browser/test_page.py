@@ -329,6 +329,7 @@ def test_a_switch_shows_what_the_weights_bring(browser: Chromium, tmp_path: Path
     browser.key(" ")
     frame(browser)
     assert browser.value(f"{SWITCH.format('last')}.getAttribute('aria-pressed')") == "true"
+    assert browser.value("document.querySelector('.legend option').textContent") == "√ value"
     assert browser.value(f"{SWITCH.format('first')}.getAttribute('aria-pressed')") == "false"
     assert browser.value("location.hash").endswith("by=value")
     largest = float(seen.last.largest_norms(CROSS, 1))

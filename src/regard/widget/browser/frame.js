@@ -26,7 +26,7 @@ function bar(look) {
   const on = button("›", () => look.step(1), "Next head");
   const steps = element("div", { class: "steps" }, back, site, head, on);
   const choice = element("div", { class: "choice" }, views.all, views.one);
-  const { legend, ramp } = legendOf(look);
+  const { legend, ramp, scales } = legendOf(look);
   const { by, measures } = measuresOf(look);
   const measure = element("p", { class: "measure soft", role: "status" });
   return {
@@ -36,6 +36,7 @@ function bar(look) {
     site,
     head,
     ramp,
+    scales,
     measures,
     measure,
   };
@@ -61,7 +62,7 @@ function legendOf(look) {
   const onchange = (event) => look.rescale(event.target.value);
   const choice = element("select", { "aria-label": "Colour scale", onchange }, ...options);
   const ramp = element("div", { class: "ramp", "aria-hidden": true });
-  return { legend: element("div", { class: "legend" }, choice, ramp), ramp };
+  return { legend: element("div", { class: "legend" }, choice, ramp), ramp, scales: choice };
 }
 
 function oneHead(look) {

@@ -219,7 +219,7 @@ export class Look {
     for (const [name, button] of Object.entries(parts.views)) button.setAttribute("aria-pressed", name === this.view);
     for (const [name, button] of Object.entries(parts.measures)) button.setAttribute("aria-pressed", name === this.by);
     parts.measure.textContent = tellMeasure(this);
-    tellScale(parts.ramp, this.colours);
+    tellScale(parts, this.colours, this.by);
     tellTruth(parts.badge, parts.stamp, one ? this.picture().site.badge : this.told.badge);
     if (one) this.updateOne();
     else this.overview.draw(this.colours);

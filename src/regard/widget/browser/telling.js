@@ -51,8 +51,9 @@ export function tellMeasure(look) {
   return [...told, ...(others.length ? [named + look.why(others[0], look.by)] : [])].join(" ");
 }
 
-export function tellScale(ramp, colours) {
+export function tellScale({ ramp, scales }, colours, by) {
   const { share, marks } = SCALES[colours.scale];
+  for (const option of scales.options) option.textContent = SCALES[option.value].name.replace("weight", by);
   ramp.style.background = `linear-gradient(to right, ${colours.ramp})`;
   ramp.replaceChildren(...marks.map((mark) => element("span", { style: `left: ${share(mark) * 100}%` }, mark)));
 }
