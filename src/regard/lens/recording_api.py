@@ -198,7 +198,7 @@ def table(call: ForwardCall, view: View) -> Iterator[list[object]]:
     down, across = Axis.read("rows", view.rows, high), Axis.read("columns", view.columns, wide)
     beside, above = call.labels(view.site, view.batch, view.row)
     one = call.map(view.site)
-    what = [f"weight times {one.measured}"] if view.by == "value" else []
+    what = [f"weight times {one.norm_symbol}"] if view.by == "value" else []
     corner = (f"{view.site}, head {view.head}", *what, sides_in_words(call, view.site, view.row), one.badge)
     yield ["; ".join(map(str, corner)), *above[across.start : across.stop]]
     for part in blocks(slice(down.start, down.stop), ROWS):

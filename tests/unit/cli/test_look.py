@@ -144,6 +144,16 @@ def test_by_value(places: dict[str, str], tmp_path: Path) -> None:
     assert '"by":"value"' in page.read_text(encoding="utf-8")
 
 
+def test_by_value_needs_values(places: dict[str, str], tmp_path: Path) -> None:
+    file = str(tmp_path / "bare.regard")
+    run(places, "record", "decoder", TEXT, "--no-values", "--out", file)
+    assert json.loads(run(places, "info", file, "--json").stdout)["values"] is False
+    assert run(places, "look", file).exit_code == 0
+    result = run(places, "look", file, "--by", "value")
+    assert result.exit_code == 2
+    assert "the values were not kept" in result.stderr
+
+
 def test_open_ends_of_rows(places: dict[str, str]) -> None:
     how = ("look", "seen", "--site", "decoder.1.cross", "--head", "2", "--csv")
     every = list(csv.reader(io.StringIO(run(places, *how).stdout)))

@@ -76,7 +76,7 @@ def heats(call: ForwardCall, view: View, most: Extent) -> list[HeadMap]:
     beside = grouped(names[0][down.start : down.stop], cell[0], down.start)
     above = grouped(names[1][across.start : across.stop], cell[1], across.start)
     badge = one.badge if cell == (1, 1) else one.badge.pooled(pooling(cell))
-    norm = one.measured if view.by == "value" else ""
+    norm = one.norm_symbol if view.by == "value" else ""
     return [
         HeadMap(view.site, f"head {head}", cells_RC, beside, above, cell, head, badge, norm, most_of_head)
         for head, cells_RC, most_of_head in zip(numbers, cells_HRC, largest, strict=True)

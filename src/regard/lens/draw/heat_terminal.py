@@ -94,7 +94,7 @@ def top_view(call: ForwardCall, view: View, rows: Sequence[int], count: int) -> 
     table.add_column("", justify="right", style="dim", no_wrap=True)
     written = view.row == "output" and call.writes(view.site)
     table.add_column("to write" if written else "token", no_wrap=True, style="bold")
-    brings = f": weight times {call.map(view.site).measured}" if view.by == "value" else ""
+    brings = f": weight times {call.map(view.site).norm_symbol}" if view.by == "value" else ""
     table.add_column(f"{'takes most from' if brings else 'looks most at'} (of {len(above)} keys{brings})")
     for row in rows:
         best = Text("   ").join(

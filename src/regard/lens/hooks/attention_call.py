@@ -106,13 +106,13 @@ def output_projection(module: nn.Module, width: int, around: nn.Module | None = 
     attention that the module is a part of, as in BERT. None where that is not sure. What a model does in between, as a
     gate or a norm of the heads' outputs, is not in it.
     """
-    found = projections(module, width)
-    if not found and around is not None:
+    candidates = projections(module, width)
+    if not candidates and around is not None:
         own = set(module.modules())
-        found = [part for part in projections(around, width) if part not in own]
-    if len(found) != 1:
+        candidates = [part for part in projections(around, width) if part not in own]
+    if len(candidates) != 1:
         return None
-    (part,) = found
+    (part,) = candidates
     weight: Tensor = part.weight.detach()
     return weight.T if lies_on_its_side(part) else weight
 

@@ -229,9 +229,9 @@ def innermost_module() -> nn.Module:
 def attention_around(module: nn.Module) -> nn.Module | None:
     """The attention module that is being called and called this one, if there is such: BERT's has two parts."""
     for session in SESSIONS:
-        called = [frame.module for frame in session.stack.frames]
-        if module in called[1:]:
-            caller = called[called.index(module) - 1]
+        modules = [frame.module for frame in session.stack.frames]
+        if module in modules[1:]:
+            caller = modules[modules.index(module) - 1]
             return caller if looks_like_attention(caller) else None
     return None
 

@@ -118,7 +118,7 @@ class Map:
         return largest.masked_fill(largest == 0, 1.0)
 
     @property
-    def measured(self) -> str:
+    def norm_symbol(self) -> str:
         """What the norms are of, in letters."""
         return "|v W_O|" if self.projected else "|v|"
 

@@ -51,7 +51,8 @@ function measuresOf(look) {
     measures[by].disabled = !look.able(by);
     measures[by].title = look.able(by) ? title : look.why(look.sites[0], by);
   }
-  const by = element("div", { class: "choice by", role: "group", "aria-label": "Shown by" }, ...Object.values(measures));
+  const named = { class: "choice by", role: "group", "aria-label": "Shown by" };
+  const by = element("div", named, ...Object.values(measures));
   return { by, measures };
 }
 

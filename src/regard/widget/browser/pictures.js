@@ -149,7 +149,7 @@ export class Picture extends Grid {
 }
 
 // The same head by value: each weight times the norm of what it brings, as a share of the largest norm.
-export class Valued extends Grid {
+export class ValuePicture extends Grid {
   constructor(plain) {
     super();
     const { site, place, head, high, wide, rows } = plain;

@@ -1,5 +1,5 @@
 // What Python packed, opened: for every head its weights as bytes, and the exact ones that came along.
-import { Picture, Valued } from "./pictures.js";
+import { Picture, ValuePicture } from "./pictures.js";
 import { clamp } from "./tools.js";
 
 export async function inflate(bytes) {
@@ -18,10 +18,11 @@ export async function unpack(told, packed) {
     const site = new Site(map, texts, levels.subarray(level), { exact, entry, normBytes: norms, norm });
     level += site.stored;
     entry += site.entries;
-    norm += site.normed ? site.heads.length * site.wide : 0;
+    norm += site.hasNorms ? site.heads.length * site.wide : 0;
     return site;
   });
-  if (level !== levels.length || entry * 4 !== exact.length || norm * 2 !== norms.length) throw new Error("its numbers are not all there");
+  if (level !== levels.length || entry * 4 !== exact.length || norm * 2 !== norms.length)
+    throw new Error("its numbers are not all there");
   return sites;
 }
 
@@ -35,7 +36,7 @@ export class Site {
     this.high = Math.ceil(this.rowText.tokens.length / told.cell[0]);
     this.wide = Math.ceil(this.columnText.tokens.length / told.cell[1]);
     this.pooled = told.cell[0] > 1 || told.cell[1] > 1;
-    this.normed = told.norms !== null && !this.pooled;
+    this.hasNorms = told.norms !== null && !this.pooled;
     this.exactKeys = Math.min(told.keys, this.wide);
     this.starts = [0];
     for (let i = 0; i < this.high; i++) this.starts.push(this.starts[i] + this.heads.length * this.kept(i));
@@ -68,21 +69,21 @@ export class Site {
   }
 
   able(by) {
-    return by === this.told.by || this.normed || this.pictures[by].length === this.heads.length;
+    return by === this.told.by || this.hasNorms || this.pictures[by].length === this.heads.length;
   }
 
   // The norms of a head's values, as shares of the largest.
   shares(place) {
     const { normBytes: bytes, norm, wide } = this;
     const first = norm + place * wide;
-    const number = (_, j) => bytes[first + j] | (bytes[bytes.length / 2 + first + j] << 8);
-    return Float32Array.from({ length: wide }, (_, j) => number(_, j) / 65535);
+    const number = (at) => bytes[at] | (bytes[bytes.length / 2 + at] << 8);
+    return Float32Array.from({ length: wide }, (_, j) => number(first + j) / 65535);
   }
 
   picture(place) {
     const [plain, shown] = [this.pictures[this.told.by], this.pictures[this.by]];
     plain[place] ??= new Picture(this, place);
-    shown[place] ??= new Valued(plain[place]);
+    shown[place] ??= new ValuePicture(plain[place]);
     return shown[place];
   }
 

@@ -58,7 +58,7 @@ export function tellScale({ ramp, scales }, colours, by) {
   ramp.replaceChildren(...marks.map((mark) => element("span", { style: `left: ${share(mark) * 100}%` }, mark)));
 }
 
-const measured = ({ unit, site }) => (unit ? `weight × ${site.norms.of}` : "weight");
+const measureName = ({ unit, site }) => (unit ? `weight × ${site.norms.of}` : "weight");
 
 // What a picture shows, beyond its name.
 export function about(picture, site, place, asked) {
@@ -66,7 +66,7 @@ export function about(picture, site, place, asked) {
   const whole = (side, count) => `${picture.position(side, 0)}–${picture.position(side, count - 1)}`;
   const told = [];
   if (picture.from) told.push(`tokens ${whole("row", picture.high)} × ${whole("column", picture.wide)}`);
-  else if (pooled) told.push(`each cell is the largest ${measured(picture)} of ${cell.join(" × ")} tokens`);
+  else if (pooled) told.push(`each cell is the largest ${measureName(picture)} of ${cell.join(" × ")} tokens`);
   if (pooled && asked) told.push(picture.from ? "weight by weight" : "click a cell to see its weights");
   if (broken) told.push(`${counted(broken, "weight")} not between 0 and 1, and not shown as they are`);
   return [...told, ...described(site, place).split(" · ").slice(1)].join(" · ");
@@ -87,7 +87,7 @@ export function sentence(picture, { row, column }) {
   const cell = picture.read(row, column);
   const factors = cell.from ? `${figure(cell.from)} × ${cell.norm.toPrecision(4)} = ` : "";
   const weight = picture.hidden(row, column) ? "may not look there" : factors + figure(cell);
-  const what = picture.site.pooled && !picture.from ? `largest ${measured(picture)} ` : "";
+  const what = picture.site.pooled && !picture.from ? `largest ${measureName(picture)} ` : "";
   return `${told("row", row)} → ${told("column", column)}: ${what}${weight}`;
 }
 

@@ -97,7 +97,7 @@ def norms(call: ForwardCall, plate: Plate, batch: int) -> dict[str, Any] | None:
     if one.norms is None:
         return None
     largest = call.largest_norms(plate.site, plate.heads, batch).double().tolist()
-    return {"of": one.measured, "largest": [float(f"{number:.6g}") for number in largest]}
+    return {"of": one.norm_symbol, "largest": [float(f"{number:.6g}") for number in largest]}
 
 
 def badge_lines(badge: Badge, keys: int) -> dict[str, Any]:

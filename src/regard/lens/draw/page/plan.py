@@ -45,11 +45,11 @@ def plan(call: ForwardCall, batch: int, site: str | None, head: int | None, by: 
     """
     for one in call.maps.values():
         one.norms_by(by)
-    plates = weighed(call, batch, site, head)
+    plates = plates_by_weight(call, batch, site, head)
     return [replace(plate, by=by if plate.pooled else "weight") for plate in plates]
 
 
-def weighed(call: ForwardCall, batch: int, site: str | None, head: int | None) -> list[Plate]:
+def plates_by_weight(call: ForwardCall, batch: int, site: str | None, head: int | None) -> list[Plate]:
     """The plates of a plan, by weight."""
     whole = [Plate(name, one.heads, *call.extent(name, batch)) for name, one in call.maps.items()]
     plates = list(fitted(whole, TOGETHER))
