@@ -20,13 +20,17 @@ from regard.lens.recording.map import Map
 from regard.lens.recording.score_terms import Terms
 from regard.lens.recording.tokens import Text
 
-LEVELS, PARTS = 255, 65536
+LEVELS, PARTS = 255, 1 << 14
 
 
 def noise(
-    sites: int, heads: int, tokens: int, *, spread: float = 1.0, causal: bool = False, seed: int = 0
-) -> ForwardCall:
-    """Random queries and keys of dim 64, as a fresh model has them; scores have this standard deviation."""
+    sites: int, heads: int, tokens: int, *, spread: float = 1.0, causal: bool = False, seed: int = 0,
+    values: bool = False,
+) -> ForwardCall:  # fmt: skip
+    """Random queries and keys of dim 64, as a fresh model has them; scores have this standard deviation.
+
+    With `values`, norms from 0 to 5, every one as likely: nothing compresses worse.
+    """
     generator = torch.Generator().manual_seed(seed)
     maps = {}
     for site in range(sites):
@@ -34,7 +38,8 @@ def noise(
         terms = Terms(scale=spread / 8, offset=0, causal=causal)
         _, found = attend(query, key, key[..., :1], scale=terms.scale, causal=causal, see="stats")
         badge = Badge("regard", "float32", terms.sees, rows=8, size=1.0)
-        maps[f"layers.{site}.attn"] = Map(query, key, found.lse, terms, tuple(range(heads)), badge=badge)
+        norms = 5 * torch.rand(1, heads, tokens, generator=generator) if values else None
+        maps[f"layers.{site}.attn"] = Map(query, key, found.lse, terms, tuple(range(heads)), norms, badge=badge)
     return ForwardCall(maps, Text([list(range(tokens))], strings=[[f" word{number}" for number in range(tokens)]]))
 
 
@@ -68,8 +73,8 @@ class Elements(HTMLParser):
             self.parts[self.part] = self.parts.get(self.part, "") + data
 
     def payload(self) -> Payload:
-        levels, exact = (b64decode(self.parts[part], validate=True) for part in ("levels", "exact"))
-        return Payload(json.loads(self.parts["description"]), levels, exact)
+        packed = (b64decode(self.parts[part], validate=True) for part in ("levels", "exact", "norms"))
+        return Payload(json.loads(self.parts["description"]), *packed)
 
 
 class Read:
@@ -78,6 +83,7 @@ class Read:
     def __init__(self, made: Payload) -> None:
         self.description: dict[str, Any] = made.description
         self.levels, self.exact = zlib.decompress(made.levels), zlib.decompress(made.exact)
+        self.norms = zlib.decompress(made.norms)
         self.at = self.entry = 0
         self.maps = [self.map(told) for told in made.description["maps"]]
         assert self.at == len(self.levels)
@@ -97,6 +103,11 @@ class Read:
                 self.at += kept
         keys = min(told["keys"], wide)
         return found, [[self.row(found[h, i], keys, h, i, len(found)) for i in range(high)] for h in range(len(found))]
+
+    def shares(self) -> list[int]:
+        """The norms, all maps' one after another, as parts of 65535."""
+        half = len(self.norms) // 2
+        return [self.norms[at] | self.norms[half + at] << 8 for at in range(half)]
 
     def row(self, levels: Tensor, keys: int, head: int, row: int, heads: int) -> dict[int, float]:
         if head == row == 0:

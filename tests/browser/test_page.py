@@ -262,7 +262,7 @@ def with_widget(call: ForwardCall, **opened: Any) -> str:
 const heard = [];
 const model = {{
   get: (name) => ({{ name: "one", description: {json.dumps(made.json)}, levels: new Uint8Array({list(made.levels)}),
-                   exact: new Uint8Array({list(made.exact)}) }})[name],
+                   exact: new Uint8Array({list(made.exact)}), norms: new Uint8Array({list(made.norms)}) }})[name],
   on: (name, listener) => heard.push(listener),
   send: (content) => (window.asked = content),
 }};
@@ -285,7 +285,7 @@ def reply(browser: Chromium, call: ForwardCall) -> dict[str, Any]:
 def test_a_widget_asks_for_exact_rows(browser: Chromium, tmp_path: Path, seen: Recording) -> None:
     go(browser, tmp_path, with_widget(seen.last, site=CROSS, head=1), ready="window.root?.querySelector('.tokens li')")
     browser.value("window.root.querySelectorAll('.tokens.row li')[3].click()")
-    assert reply(browser, seen.last) == {"site": CROSS, "head": 1, "row": 3}
+    assert reply(browser, seen.last) == {"site": CROSS, "head": 1, "row": 3, "by": "weight"}
     browser.value("window.root.querySelectorAll('.tokens.column li')[6].click()")
     browser.value("window.root.querySelector('.chart').focus()")
     shown = "[...window.root.querySelectorAll('.list b')].map((one) => one.textContent)"
@@ -301,15 +301,127 @@ def test_a_widget_of_a_long_text_asks_for_tiles(
     call = noise(1, 1, 150, spread=4.0)
     go(browser, tmp_path, with_widget(call), ready="window.root?.querySelector('.tokens li')")
     browser.value("window.root.querySelectorAll('.tokens.row li')[30].click()")
-    assert reply(browser, call) == {"site": "layers.0.attn", "head": 0, "rows": [43, 139], "columns": [43, 139]}
+    where = {"site": "layers.0.attn", "head": 0, "by": "weight"}
+    assert reply(browser, call) == {**where, "rows": [43, 139], "columns": [43, 139]}
     assert "tokens 43–138 × 43–138" in browser.value("window.root.querySelector('.main').textContent")
     browser.value("window.root.querySelectorAll('.tokens.row li')[7].click()")
-    assert reply(browser, call) == {"site": "layers.0.attn", "head": 0, "row": 50}
+    assert reply(browser, call) == {**where, "row": 50}
     rows = ROWS.format("warm").replace("document", "window.root")
     best = call.row("layers.0.attn", 0, 50).topk(5)
     assert [row[1:] for row in browser.value(rows)] == [
         [str(place), f"{weight:.4f}"] for weight, place in zip(best.values.tolist(), best.indices.tolist(), strict=True)
     ]
+
+
+# By value
+
+SWITCH = "document.querySelector('.by button:{}-child')"
+MEASURE = "document.querySelector('.measure').textContent"
+
+
+def test_a_switch_shows_what_the_weights_bring(browser: Chromium, tmp_path: Path, seen: Recording) -> None:
+    go(browser, tmp_path, page(seen.last), f"#site={CROSS}&head=1&row=5&column=2")
+    frame(browser)
+    before = browser.value("document.querySelector('.chart canvas').toDataURL()")
+    assert browser.value(MEASURE) == ""
+    browser.value(f"{SWITCH.format('last')}.focus()")
+    browser.key("Enter")
+    browser.key(" ")
+    frame(browser)
+    assert browser.value(f"{SWITCH.format('last')}.getAttribute('aria-pressed')") == "true"
+    assert browser.value("document.querySelector('.legend option').textContent") == "√ value"
+    assert browser.value(f"{SWITCH.format('first')}.getAttribute('aria-pressed')") == "false"
+    assert browser.value("location.hash").endswith("by=value")
+    largest = float(seen.last.largest_norms(CROSS, 1))
+    assert f"weight times |v W_O|, of the largest {float(f'{largest:.3g}'):g}" in browser.value(MEASURE)
+    assert browser.value("document.querySelector('.chart canvas').toDataURL()") != before
+    products, tokens = seen.weights(CROSS, 1, by="value"), [str(token) for token in seen.labels(CROSS)[1]]
+    best = products[5].topk(5)
+    for (token, place, told), product, key in zip(
+        browser.value(ROWS.format("warm")), best.values.tolist(), best.indices.tolist(), strict=True
+    ):
+        assert (token, int(place)) == (tokens[key], key)
+        assert float(told.removeprefix("≈ ")) == pytest.approx(product, abs=0.0025 * largest)
+    assert browser.value("document.querySelector('.list.warm h3').textContent").endswith("taking from")
+    browser.value(f"{SWITCH.format('first')}.click()")
+    frame(browser)
+    assert "by=" not in browser.value("location.hash")
+    assert browser.value("document.querySelector('.chart canvas').toDataURL()") == before
+
+
+def test_pointing_at_a_cell_tells_the_product_with_its_factors(
+    browser: Chromium, tmp_path: Path, seen: Recording
+) -> None:
+    go(browser, tmp_path, page(seen.last), f"#site={CROSS}&head=1&row=0&column=0&by=value")
+    weights, norms = seen.weights(CROSS, 1), seen.last.map(CROSS).norms
+    assert norms is not None
+    for row in range(4):
+        told = browser.value(SAID).rpartition(": ")[2]
+        weight, norm, product = re.fullmatch(r"(.*) × ([\d.]+) = (.*)", told).groups()
+        assert stated(weight) == pytest.approx(weights[row, 0].item(), abs=0.0025)
+        assert float(norm) == pytest.approx(norms[0, 1, 0].item(), rel=1e-3)
+        assert float(re.search(r"[\d.]+", product)[0]) == pytest.approx(
+            (weights[row, 0] * norms[0, 1, 0]).item(), rel=1e-3 if "≈" not in product else 0.2, abs=0.01
+        )
+        browser.value("document.querySelector('.chart').focus()")
+        browser.key("ArrowDown")
+        frame(browser)
+
+
+def test_a_page_can_open_by_value_and_its_address_may_say_otherwise(
+    browser: Chromium, tmp_path: Path, seen: Recording
+) -> None:
+    made = page(seen.last, by="value")
+    go(browser, tmp_path, made)
+    assert "weight times |v W_O|, of each head's largest" in browser.value(MEASURE)
+    go(browser, tmp_path, made, "#view=all&by=weight")
+    assert browser.value(MEASURE) == ""
+    browser.value(f"{SWITCH.format('last')}.click()")
+    assert browser.value("location.hash") == "#view=all"
+
+
+def test_where_values_were_not_kept_the_switch_says_so(browser: Chromium, tmp_path: Path) -> None:
+    go(browser, tmp_path, page(noise(1, 2, 8)))
+    assert browser.value(f"{SWITCH.format('last')}.disabled") is True
+    assert "values were not kept" in browser.value(f"{SWITCH.format('last')}.title")
+
+
+def test_a_pooled_page_by_value_shows_the_products_it_was_made_with(
+    browser: Chromium, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plan, "TOGETHER", 50 * 50)
+    call = noise(1, 1, 150, spread=4.0, values=True)
+    products = call.tile("layers.0.attn", 0, cell=3, pool="max", by="value")
+    row, column = divmod(int(products.argmax()), 50)
+    go(browser, tmp_path, page(call, by="value"), f"#site=layers.0.attn&head=0&row={row}&column={column}")
+    told = browser.value(SAID)
+    assert "largest weight × |v W_O| ≈" in told
+    error = 0.003 * float(call.largest_norms("layers.0.attn", 0))
+    assert float(re.search(r"≈ ([\d.e-]+)", told)[1]) == pytest.approx(products.max().item(), abs=error)
+    assert browser.value(f"{SWITCH.format('first')}.disabled") is True
+    assert 'by="weight"' in browser.value(f"{SWITCH.format('first')}.title")
+
+
+def test_a_widget_asks_for_pooled_cells_by_value(
+    browser: Chromium, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plan, "TOGETHER", 50 * 50)
+    call = noise(1, 1, 150, spread=4.0, values=True)
+    go(browser, tmp_path, with_widget(call), ready="window.root?.querySelector('.tokens li')")
+    inside = lambda expression: browser.value(expression.replace("document", "window.root"))  # noqa: E731
+    inside(f"{SWITCH.format('last')}.click()")
+    assert "Python is being asked" in inside(MEASURE)
+    where = {"site": "layers.0.attn", "head": 0, "by": "value"}
+    assert reply(browser, call) == {**where, "cell": [3, 3]}
+    assert "weight times |v W_O|, of the largest" in inside(MEASURE)
+    inside("document.querySelectorAll('.tokens.row li')[30].click()")
+    assert reply(browser, call) == {**where, "rows": [43, 139], "columns": [43, 139]}
+    inside("document.querySelectorAll('.tokens.row li')[7].click()")
+    assert reply(browser, call) == {**where, "row": 50}
+    best = call.row("layers.0.attn", 0, 50, by="value").topk(5)
+    shown = [(int(row[1]), float(row[2])) for row in inside(ROWS.format("warm"))]
+    assert [place for place, _ in shown] == best.indices.tolist()
+    assert [product for _, product in shown] == pytest.approx(best.values.tolist(), rel=1e-3)
 
 
 def test_a_page_beside_a_widget_shows_itself_only_without_it(

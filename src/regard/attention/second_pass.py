@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from regard.attention.inputs import ScoreOptions, check_device, read_scores
+from regard.attention.inputs import ScoreOptions, broadcasts, check_device, read_scores
 from regard.attention.scores import LOW, NOWHERE, LogSum, Scores
 from regard.attention.statistics import Running
 from regard.errors import ShapeError
@@ -29,6 +29,22 @@ def read_pass(query: Tensor, key: Tensor, lse: Tensor | None, options: ScoreOpti
     if bool(((top < LOW) & (top != NOWHERE)).any()):
         return scores, lse_of(scores)
     return scores, LogSum(top, torch.zeros_like(top))
+
+
+def read_weigh(weigh: Tensor | None, whose: str, query: Tensor, count: int, like_BJGQ: Tensor) -> Tensor | None:
+    """A factor for each query, or each key, grouped as the heads are."""
+    if weigh is None:
+        return None
+    shape, plural = (*query.shape[:-2], count), {"query": "queries", "key": "keys"}[whose]
+    if not isinstance(weigh, Tensor) or weigh.is_complex() or not broadcasts(weigh.shape, shape):
+        given = f"{tuple(weigh.shape)} of {weigh.dtype}" if isinstance(weigh, Tensor) else type(weigh).__qualname__
+        raise ShapeError(
+            f"weigh must give each {whose} a number: a tensor that broadcasts to (batch..., heads, {plural})",
+            found=f"weigh {given}, query {tuple(query.shape)}",
+            do=f"give it the shape {shape}, or 1 where it is the same",
+        )
+    check_device("weigh", weigh, like_BJGQ)
+    return weigh.to(like_BJGQ.dtype).expand(*shape).reshape(*like_BJGQ.shape[:-1], count)
 
 
 def lse_of(scores: Scores) -> LogSum:

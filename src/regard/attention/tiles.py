@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any, Literal, Unpack
 
 import torch
@@ -12,11 +13,12 @@ from torch import Tensor
 
 from regard.attention.inputs import ScoreOptions, whole_number
 from regard.attention.scores import block_shape, blocks
-from regard.attention.second_pass import read_pass
+from regard.attention.second_pass import read_pass, read_weigh
 from regard.errors import InputError, UnknownNameError
 
 Pool = Literal["mass", "max", "mean"]
 Extent = tuple[int, int]
+Positions = int | slice | range | Sequence[int | None] | None  # of a side, as one may write them; None is all
 
 
 @torch.no_grad()
@@ -25,16 +27,20 @@ def tile(
     key: Tensor,
     lse: Tensor | None = None,
     *,
-    rows: Extent | None = None,
-    columns: Extent | None = None,
+    rows: Positions = None,
+    columns: Positions = None,
     cell: int | Extent = 1,
     pool: Pool = "mass",
+    weigh: Tensor | None = None,
     **score: Unpack[ScoreOptions],
 ) -> Tensor:
-    """The weights of queries rows[0]..rows[1]-1 on keys columns[0]..columns[1]-1, (batch..., heads, height, width).
+    """The weights of some queries (`rows`) on some keys (`columns`), (batch..., heads, height, width).
 
-    `cell` queries x keys (one number for both, or a pair) become one number: their weights' sum ("mass"), the largest
-    ("max") or the mean; the last cells of a side may be smaller. Everything else is as in `received`.
+    A side is a pair (start, stop), a slice or range of step 1, or one position, whose dim is dropped as NumPy does;
+    negative positions count from the end, None is an open end. `cell` queries x keys (one number for both, or a pair)
+    become one number: their weights' sum ("mass"), the largest ("max") or the mean; the last cells of a side may be
+    smaller. `weigh`, broadcastable to (batch..., heads, keys), multiplies the weights on each key before they are
+    pooled. Everything else is as in `received`.
     """
     if pool not in ("mass", "max", "mean"):
         raise UnknownNameError("pooling", str(pool), ("mass", "max", "mean"))
@@ -42,6 +48,7 @@ def tile(
     high, wide = cell if isinstance(cell, (tuple, list)) and len(cell) == 2 else (cell, cell)
     down = Axis.read("rows", rows, query.shape[-2], high)
     across = Axis.read("columns", columns, key.shape[-2], wide)
+    weigh_BJGK = read_weigh(weigh, "key", query, key.shape[-2], sums.top)
     pooled = sums.top.new_zeros(*sums.top.shape[:-1], down.bins, across.bins)
     height, width = block_shape(scores)
     for part, bins in down.parts(height):
@@ -49,10 +56,11 @@ def tile(
         for section, boxes in across.parts(width):
             if section.start < visible.stop and section.stop > visible.start:
                 weights = scores.weights(part, section, sums)
+                weights = weights if weigh_BJGK is None else weights.mul_(weigh_BJGK[..., None, section])
                 merge(pooled[..., bins, boxes], pool_block(weights, down.cell, across.cell, pool), pool)
     if pool == "mean":
         pooled /= down.sizes(pooled)[:, None] * across.sizes(pooled)
-    return pooled.flatten(-4, -3)
+    return pooled.flatten(-4, -3)[..., down.index, across.index]
 
 
 @dataclass(frozen=True)
@@ -62,17 +70,18 @@ class Axis:
     start: int
     stop: int
     cell: int
+    single: bool = False  # one position, asked for by its number
 
     @classmethod
-    def read(cls, name: str, extent: Any, length: int, cell: Any) -> Axis:
-        """One side, checked."""
-        pair = isinstance(extent, (tuple, list)) and len(extent) == 2 and all(map(whole_number, extent))
-        start, stop = (0, length) if extent is None else extent if pair else (-1, -1)
+    def read(cls, name: str, positions: Positions, length: int, cell: Any = 1) -> Axis:
+        """One side, checked: the only place that knows how its positions may be written."""
+        start, stop = read_positions(positions, length)
         if not 0 <= start <= stop <= length:
             raise InputError(
-                f"{name} must be (start, stop) within the map",
-                found=f"{name}={extent!r}, of {length}",
-                do=f"choose 0 <= start <= stop <= {length}; leave it out for all",
+                f"{name} must be (start, stop), a slice or range of step 1, or one position, within the map",
+                found=f"{name}={positions!r}, of {length}",
+                do=f"choose 0 <= start <= stop <= {length}, or a position from {-length} to {length - 1}; negative "
+                "ones count from the end; leave it out for all",
             )
         if not whole_number(cell) or cell < 1:
             raise InputError(
@@ -80,7 +89,16 @@ class Axis:
                 found=f"{cell!r}",
                 do="1 shows every weight; (a, b): queries, keys",
             )
-        return cls(start, stop, cell)
+        return cls(start, stop, cell, is_position(positions))
+
+    @property
+    def extent(self) -> Extent:
+        return self.start, self.stop
+
+    @property
+    def index(self) -> int | slice:
+        """What is left of this side in a tile: one position alone has no dim."""
+        return 0 if self.single else slice(None)
 
     @property
     def bins(self) -> int:
@@ -98,6 +116,32 @@ class Axis:
         """How many positions each cell really has."""
         edges = torch.arange(self.bins + 1, device=like.device) * self.cell
         return edges.clamp(max=self.stop - self.start).diff().to(like.dtype)
+
+
+def is_position(thing: Any) -> bool:
+    """One whole number, NumPy's too."""
+    return isinstance(thing, Integral) and not isinstance(thing, bool)
+
+
+def read_positions(positions: Any, length: int) -> Extent:
+    """(start, stop) counted from 0; what cannot be read lies outside of every map."""
+    if is_position(positions):
+        start = int(positions) + (length if positions < 0 else 0)
+        return start, start + 1
+    if isinstance(positions, range):
+        start = positions.start + (length if positions.start < 0 else 0)
+        return (start, start + len(positions)) if positions.step == 1 else (-1, -1)
+    if isinstance(positions, slice):
+        positions = (positions.start, positions.stop) if positions.step in (None, 1) else ()
+    pair = (None, None) if positions is None else positions
+    ends = isinstance(pair, (tuple, list)) and len(pair) == 2 and all(end is None or is_position(end) for end in pair)
+    if not ends:
+        return -1, -1
+    start, stop = (
+        default if end is None else int(end) + (length if end < 0 else 0)
+        for end, default in zip(pair, (0, length), strict=True)
+    )
+    return start, stop
 
 
 def pool_block(weights: Tensor, down: int, across: int, pool: Pool) -> Tensor:

@@ -18,10 +18,13 @@ from regard.errors import InputError
 if TYPE_CHECKING:
     from regard.lens.draw.heat import View
     from regard.lens.recording.forward import ForwardCall
+    from regard.lens.recording.map import By
     from regard.lens.recording.tokens import Row
     from regard.lens.recording_api import Recording
 
 ALL = "all"
+WEIGHT: By = "weight"
+VALUE: By = "value"
 OUTPUT: Row = "output"
 INPUT: Row = "input"
 
@@ -41,6 +44,11 @@ def look(
     ),
     rows: str | None = typer.Option(None, metavar="FROM:TO", help="Only these rows, such as 20:50."),
     columns: str | None = typer.Option(None, metavar="FROM:TO", help="Only these tokens that are looked at."),
+    by: str = typer.Option(
+        WEIGHT,
+        metavar="weight|value",
+        help="Each weight alone, or times the norm of the value that it brings, |v W_O|.",
+    ),
     call: int | None = typer.Option(None, help="Which call of a recording, from 0 (the last)."),
     html: str | None = typer.Option(None, metavar="[FILE.html]", help="A page with all heads that needs no network."),
     svg: str | None = typer.Option(None, metavar="[FILE.svg]", help="The map as a picture."),
@@ -58,12 +66,12 @@ def look(
     the model looked to write il. With --row input it is that of the token it has read.
     """
     files = {"html": html, "svg": svg, "png": png, "csv": csv}
-    which = row_named(row)
+    which, measure = row_named(row), measure_named(by)
     check_files(files, keys=token is not None or top is not None)
     recording = chosen(recorded(model, text, target, device), call)
     down, across = extent("--rows", rows), extent("--columns", columns)
     aims = aimed(recording.last, site, head).items()
-    views = {replace(view, row=which, rows=down, columns=across): why for view, why in aims}
+    views = {replace(view, row=which, rows=down, columns=across, by=measure): why for view, why in aims}
     if not any(files.values()):
         show(shown(recording.last, views, token, top))
         return
@@ -81,6 +89,15 @@ def row_named(name: str) -> Row:
     raise InputError(
         "a decoder's row belongs to two tokens", found=f"--row {name}",
         do="--row output for the token it writes, --row input for the one it has read; some rows only: --rows 20:50",
+    )  # fmt: skip
+
+
+def measure_named(name: str) -> By:
+    if name in (WEIGHT, VALUE):
+        return WEIGHT if name == WEIGHT else VALUE
+    raise InputError(
+        "a map shows weights, or what they bring", found=f"--by {name}",
+        do="--by weight for the weights, --by value for each weight times the norm of its value",
     )  # fmt: skip
 
 
@@ -130,7 +147,7 @@ def to_file(recording: Recording, views: list[View], kind: str, file: str) -> No
         if first.rows is not None or first.columns is not None:
             typer.echo("note: a page holds whole maps, so --rows and --columns do not change it", err=True)
         head = None if first.site is None else first.head
-        write(page(recording.last, site=first.site, head=head, row=first.row), file)
+        write(page(recording.last, site=first.site, head=head, row=first.row, by=first.by), file)
     elif kind == "svg":
         from regard.drawing.heat_svg import svg
 

@@ -60,7 +60,7 @@ def keys_view(call: ForwardCall, view: View, token: str | None, top: int | None)
     from regard.lens.draw.heat_terminal import top_view
 
     assert view.site is not None
-    rows = Axis.read("rows", view.rows, call.extent(view.site)[0], 1)
+    rows = Axis.read("rows", view.rows, call.extent(view.site)[0])
     wanted = range(rows.start, rows.stop) if token is None else rows_of(call, view, token)
     return top_view(call, view, wanted, TOP if top is None else top)
 

@@ -27,7 +27,7 @@ def record(
     sites: list[str] | None = typer.Option(None, help='Keep only these, such as "decoder.*.cross"; may be repeated.'),
     heads: str | None = typer.Option(None, metavar="N,N", help="Keep only these heads, from 0."),
     dtype: str | None = typer.Option(None, help="Of what is kept (the model's own, which is exact)."),
-    values: bool = typer.Option(False, "--values", help="Keep the norms of the values too."),
+    values: bool = typer.Option(True, help="Keep the norm of each value through W_O too, for look --by value."),
     device: str = typer.Option("auto", help="auto, cpu, cuda or mps."),
 ) -> None:
     """Write what every head does with a text into one .regard file.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,11 +12,12 @@ import typer
 from regard.errors import FileError, InputError
 
 if TYPE_CHECKING:
-    from regard.attention.tiles import Extent
+    from regard.attention.tiles import Positions
     from regard.lens.analysis.subject import Subject
     from regard.lens.recording_api import Recording
 
 ENDING = ".regard"
+EXTENT = re.compile("(-?[0-9]+)?:(-?[0-9]+)?")
 STANDARD = "-"  # the text that means standard input
 MODEL = "A folder, a model that ships (grammar), a name on the hub, or a .regard file."
 
@@ -83,11 +85,14 @@ def chosen(recording: Recording, call: int | None) -> Recording:
     return Made(calls=[calls[call]])
 
 
-def extent(name: str, text: str | None) -> Extent | None:
-    """Tokens "20:50", counted from 0, the last left out."""
+def extent(name: str, text: str | None) -> Positions:
+    """Tokens "20:50", counted from 0, the last left out; an end may be open, or count from the end."""
     if text is None:
         return None
-    start, colon, stop = text.partition(":")
-    if not (colon and start.isdecimal() and stop.isdecimal()):
-        raise InputError(f"{name} must be two numbers of tokens", found=f"{text!r}", do=f"{name} 20:50")
-    return int(start), int(stop)
+    if not (ends := EXTENT.fullmatch(text)):
+        raise InputError(
+            f"{name} must be two numbers of tokens",
+            found=f"{text!r}", do=f"{name} 20:50, {name} 20: for all from there, {name}=-5: for the last five",
+        )  # fmt: skip
+    start, stop = (int(end) if end else None for end in ends.groups())
+    return start, stop

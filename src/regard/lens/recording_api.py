@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar, Unpack
 
 from regard.attention.scores import blocks
-from regard.attention.tiles import Axis, Extent
+from regard.attention.tiles import Axis, Positions
 from regard.drawing.heat_svg import svg
 from regard.drawing.writing import write_csv, write_text
 from regard.errors import InputError
-from regard.lens.alignment.from_recording import Alignment, HeadNumbers, Splits, align_calls
+from regard.lens.alignment.from_recording import Alignment, Splits, align_calls
 from regard.lens.assembly.builder import built, follow
 from regard.lens.assembly.recorder import Recorder
 from regard.lens.draw.heat import MapOptions, View, sides_in_words
@@ -21,7 +21,8 @@ from regard.lens.draw.page import PageOptions, page, show
 from regard.lens.head_kinds import Heads, Tally
 from regard.lens.recording.fidelity import Badge
 from regard.lens.recording.file import read_calls, write_calls
-from regard.lens.recording.forward import ForwardCall
+from regard.lens.recording.forward import ForwardCall, HeadNumbers
+from regard.lens.recording.map import By
 from regard.lens.recording.tokens import Row, Token
 
 P = ParamSpec("P")
@@ -127,14 +128,15 @@ class Recording:
         return cls(calls=read_calls(Path(path)))
 
     def to_csv(
-        self, path: str | Path, site: str, head: int, rows: Extent | None = None, columns: Extent | None = None,
-        batch: int = 0, row: Row = "output",
+        self, path: str | Path, site: str, head: int, rows: Positions = None, columns: Positions = None,
+        batch: int = 0, row: Row = "output", by: By = "weight",
     ) -> None:  # fmt: skip
         """One head's weights as a table, the tokens beside and above it, in the corner what it shows and how truly.
 
         `row`: beside a decoder's row stands the token that it writes ("output"), or the one that it read ("input").
+        `rows`, `columns` and `by` are as for `weights`.
         """
-        write_csv(path, table(self.last, View(site, head, rows, columns, batch, row)))
+        write_csv(path, table(self.last, View(site, head, rows, columns, batch, row, by)))
 
     def to_svg(
         self,
@@ -145,8 +147,9 @@ class Recording:
     ) -> str:
         """A heat map as a standalone SVG: one head, without a head all of a site, without a site all there are.
 
-        `rows` and `columns` are (start, stop), `batch` the text; `row` as for `to_csv`. Above 65,536 cells (256 x 256)
-        they are pooled, and the badge in the picture says so. With a path it is also written there.
+        `rows` and `columns` are as for `weights`, `batch` is the text, `row` as for `to_csv`. `by="value"` draws each
+        weight times the norm of its value, as a share of the head's largest norm. Above 65,536 cells (256 x 256) they
+        are pooled, and the badge in the picture says so. With a path it is also written there.
         """
         drawn = svg(picture(self.last, View(site, head, **options)))
         if path is not None:
@@ -168,6 +171,7 @@ class Recording:
         title       by default the text itself
         batch       the place of the text in its batch
         row         which tokens stand beside a decoder's rows, as for `to_csv`; on the page it can be changed
+        by          "weight", or "value" as for `to_svg`; on the page it can be changed
         """
         html = page(self.last, **options)
         if path is not None:
@@ -192,12 +196,13 @@ def table(call: ForwardCall, view: View) -> Iterator[list[object]]:
     assert view.site is not None
     assert view.head is not None
     high, wide = call.extent(view.site, view.batch)
-    down, across = Axis.read("rows", view.rows, high, 1), Axis.read("columns", view.columns, wide, 1)
+    down, across = Axis.read("rows", view.rows, high), Axis.read("columns", view.columns, wide)
     beside, above = call.labels(view.site, view.batch, view.row)
-    corner = (f"{view.site}, head {view.head}", sides_in_words(call, view.site, view.row), call.map(view.site).badge)
+    one = call.map(view.site)
+    what = [f"weight times {one.norm_symbol}"] if view.by == "value" else []
+    corner = (f"{view.site}, head {view.head}", *what, sides_in_words(call, view.site, view.row), one.badge)
     yield ["; ".join(map(str, corner)), *above[across.start : across.stop]]
     for part in blocks(slice(down.start, down.stop), ROWS):
-        extents = (part.start, part.stop), (across.start, across.stop)
-        weights = call.weights(view.site, view.head, *extents, view.batch)
+        weights = call.weights(view.site, view.head, part, across.extent, view.batch, by=view.by)
         for token, line in zip(beside[part], weights.tolist(), strict=True):
             yield [token, *line]

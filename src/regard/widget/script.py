@@ -37,5 +37,5 @@ def script() -> str:
 
 def joined(module: str) -> str:
     """A module among others: what it imports stands above it. Comments and indents stay behind: a page is small."""
-    code = re.sub(r"^import [^;]*;\n|^\s*//.*\n", "", module, flags=re.MULTILINE)
+    code = re.sub(r"^import [^;]*;\n|^\s*//.*\n|(?<=[;{},(]) +// .*$", "", module, flags=re.MULTILINE)
     return re.sub(r"^export |^\s+", "", code, flags=re.MULTILINE)

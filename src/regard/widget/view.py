@@ -33,12 +33,13 @@ class Still:
         return self.line
 
 
-def widget(description: str, levels: bytes, exact: bytes, answer: Answer, still: Still) -> Any:
+def widget(description: str, packed: Mapping[str, bytes], answer: Answer, still: Still) -> Any:
     """An anywidget (the extra `notebook`) of these maps; where it cannot be drawn, `still` stands in for it.
 
-    `answer` gets a question of the browser, a dict, and gives float32 weights as bytes.
+    `packed` has the deflated "levels", "exact" and "norms". `answer` gets a question of the browser, a dict, and gives
+    float32 numbers as bytes.
     """
-    return kind()(description, levels, exact, answer, still)
+    return kind()(description, packed, answer, still)
 
 
 @cache
@@ -52,9 +53,10 @@ def kind() -> Any:
         description = traitlets.Unicode().tag(sync=True)
         levels = traitlets.Bytes().tag(sync=True)
         exact = traitlets.Bytes().tag(sync=True)
+        norms = traitlets.Bytes().tag(sync=True)
 
-        def __init__(self, description: str, levels: bytes, exact: bytes, answer: Answer, still: Still) -> None:
-            super().__init__(name=uuid4().hex, description=description, levels=levels, exact=exact)
+        def __init__(self, description: str, packed: Mapping[str, bytes], answer: Answer, still: Still) -> None:
+            super().__init__(name=uuid4().hex, description=description, **packed)
             self.still = still
             self.on_msg(lambda _, content, __: self.send(*reply(answer, content)))
 

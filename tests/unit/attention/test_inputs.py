@@ -308,13 +308,16 @@ def test_a_weigh_that_does_not_broadcast(weigh: Any) -> None:
     error = complaint(lambda: received(QUERY, KEY, weigh=weigh), ShapeError)
     assert "(2, 4, 5, 8)" in error.found
     assert "(2, 4, 5)" in error.do
+    error = complaint(lambda: tile(QUERY, KEY, weigh=torch.ones(9) if weigh is WEIGHS[0] else weigh), ShapeError)
+    assert "each key" in error.wrong
+    assert f"(2, 4, {KEY.shape[-2]})" in error.do
 
 
 def test_a_weigh_of_complex_numbers() -> None:
     complaint(lambda: received(QUERY, KEY, weigh=torch.ones(5, dtype=torch.complex64)))
 
 
-EXTENTS = [(0, 6), (-1, 2), (3, 2), (1.0, 2), ("0", 1), (True, 2), (None, 3), 5, (1,), (1, 2, 3), "ab", slice(0, 2)]
+EXTENTS = [(0, 6), (-1, 2), (3, 2), (1.0, 2), ("0", 1), (True, 2), (None, 9), 9, (1,), (1, 2, 3), "ab", slice(0, 4, 2)]
 
 
 @pytest.mark.parametrize("extent", EXTENTS, ids=str)

@@ -123,6 +123,45 @@ def test_top_keys(places: dict[str, str]) -> None:
     assert run(places, *how, "--token", "1").stdout == written
 
 
+def test_by_value(places: dict[str, str], tmp_path: Path) -> None:
+    seen = Recording.load(places["seen"])
+    site = "decoder.1.cross"
+    how = ("look", "seen", "--site", site, "--head", "2", "--by", "value")
+    largest = f"weight times |v W_O|, of the largest {float(seen.last.largest_norms(site, 2)):.3g}"
+    for form in ([], ["--svg"]):
+        assert largest in " ".join(run(places, *how, *form).stdout.split())
+    products = seen.weights(site, 2, by="value")
+    table = list(csv.reader(io.StringIO(run(places, *how, "--csv").stdout)))
+    assert "weight times |v W_O|" in table[0][0]
+    torch.testing.assert_close(torch.tensor([[float(cell) for cell in row[1:]] for row in table[1:]]), products)
+    top = run(places, *how, "--top", "2").stdout
+    assert "takes most from" in top
+    assert f"{float(products[1].max()):.4f}" in top
+    every = " ".join(run(places, "look", "seen", "--site", "all", "--by", "value").stdout.split())
+    assert "weight times |v W_O|, of each head's largest" in every
+    page = tmp_path / "one.html"
+    run(places, *how, "--html", str(page))
+    assert '"by":"value"' in page.read_text(encoding="utf-8")
+
+
+def test_by_value_needs_values(places: dict[str, str], tmp_path: Path) -> None:
+    file = str(tmp_path / "bare.regard")
+    run(places, "record", "decoder", TEXT, "--no-values", "--out", file)
+    assert json.loads(run(places, "info", file, "--json").stdout)["values"] is False
+    assert run(places, "look", file).exit_code == 0
+    result = run(places, "look", file, "--by", "value")
+    assert result.exit_code == 2
+    assert "the values were not kept" in result.stderr
+
+
+def test_open_ends_of_rows(places: dict[str, str]) -> None:
+    how = ("look", "seen", "--site", "decoder.1.cross", "--head", "2", "--csv")
+    every = list(csv.reader(io.StringIO(run(places, *how).stdout)))
+    for rows, start, stop in (("2:", 2, None), (":-1", None, -1), ("-2:", -2, None), (":", None, None)):
+        found = list(csv.reader(io.StringIO(run(places, *how, f"--rows={rows}").stdout)))
+        assert found[1:] == every[1:][start:stop]
+
+
 @pytest.mark.parametrize("form", ["terminal", "svg", "csv"])
 def test_a_decoder_s_row_is_that_of_the_token_it_writes(form: str, places: dict[str, str]) -> None:
     """In every form the same, from the row of the start to the row that writes the end; the weights do not change."""
@@ -268,6 +307,7 @@ def test_nowhere_to_write(form: list[str], places: dict[str, str]) -> None:
         (["look", "decoder", "w1 " * 40], "40 tokens, where at most 32 fit"),
         (["look", "seen", "--site", "crosss"], "did you mean 'cross'"),
         (["look", "seen", "--row", "1:3"], "--rows 20:50"),
+        (["look", "seen", "--by", "norm"], "--by value"),
         (["look", "decoder", TEXT, "--token", "w1"], "no row writes 'w1'"),
         (["look", "seen", "--token", "w5", "--csv"], "and the top keys"),
         (["look", "seen", "--head", "9"], "head 9 of"),
@@ -300,7 +340,7 @@ def test_info_of_a_recording(places: dict[str, str]) -> None:
     assert found["calls"] == 2
     assert found["tokens"] == ["2 source and 2 target tokens", "5 source and 4 target tokens"]
     assert found["sites"]["decoder.1.cross"] == "4 heads"
-    assert (found["dtype"], found["values"], found["true"]) == ("float32", False, True)
+    assert (found["dtype"], found["values"], found["true"]) == ("float32", True, True)
     assert found["size"] == Path(places["seen"]).stat().st_size
     shown = run(places, "info", "seen").stdout
     assert "kB" in shown

@@ -25,11 +25,12 @@ def answer(question: Mapping[str, Any]) -> bytes:
 
 @pytest.fixture
 def view() -> Any:
-    return widget('{"title": 1}', b"levels", b"exact", answer, STILL)
+    return widget('{"title": 1}', {"levels": b"levels", "exact": b"exact", "norms": b"norms"}, answer, STILL)
 
 
 def test_it_carries_what_is_drawn_and_the_script_that_draws(view: Any) -> None:
     assert (view.description, view.levels, view.exact) == ('{"title": 1}', b"levels", b"exact")
+    assert view.norms == b"norms"
     assert view._esm == script() + "\nexport default { render };\n"
 
 
@@ -60,7 +61,7 @@ def test_in_a_notebook_the_page_waits_beside_it(view: Any, monkeypatch: pytest.M
     view._ipython_display_()
     assert set(shown[0]) == {"application/vnd.jupyter.widget-view+json", "text/plain"}
     assert shown[1]["text/html"] == f'<div class="regard-look" data-standby="{view.name}">the page</div>'
-    assert widget("", b"", b"", answer, STILL).name != view.name
+    assert widget("", {}, answer, STILL).name != view.name
 
 
 def test_the_still_page_shows_itself() -> None:

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from regard.lens.alignment.choice import PairVotes, ReadingChoice, choose_by_itself
 from regard.lens.alignment.links import AttentionReading, Pair, candidates, crossing, links, pair_of, votes
 from regard.lens.alignment.word_spans import Split
-from regard.lens.recording.forward import ForwardCall
+from regard.lens.recording.forward import ForwardCall, HeadNumbers
 from regard.text.scores.alignment_error import Link, pharaoh
 
-HeadNumbers = int | Sequence[int] | None
 Splits = Split | tuple[Sequence[str], Sequence[str]] | None
 
 

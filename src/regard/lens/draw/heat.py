@@ -8,21 +8,23 @@ from typing import TypedDict
 
 import torch
 
-from regard.attention.tiles import Axis, Extent
+from regard.attention.tiles import Axis, Extent, Positions
 from regard.drawing.heat_labels import grouped, label
 from regard.drawing.heat_map import HeatMap
 from regard.lens.recording.fidelity import Badge, together
 from regard.lens.recording.forward import ForwardCall
+from regard.lens.recording.map import By
 from regard.lens.recording.tokens import Row
 
 
 class MapOptions(TypedDict, total=False):
-    """Which tokens, (start, stop), which text of the batch, and which token is named beside a decoder's row."""
+    """Which tokens, which text of the batch, which token is named beside a decoder's row, and what a cell is."""
 
-    rows: Extent | None
-    columns: Extent | None
+    rows: Positions
+    columns: Positions
     batch: int
     row: Row
+    by: By
 
 
 @dataclass(frozen=True)
@@ -31,18 +33,24 @@ class View:
 
     site: str | None = None
     head: int | None = None
-    rows: Extent | None = None
-    columns: Extent | None = None
+    rows: Positions = None
+    columns: Positions = None
     batch: int = 0
     row: Row = "output"  # a decoder's row is that of the token it writes; "input": of the one it read
+    by: By = "weight"  # "value": times the norm of what it brings, as a share of the largest norm
 
 
 @dataclass(frozen=True)
 class HeadMap(HeatMap):
-    """One head's map. A cell is a weight; pooled, the share of a row's attention that its keys get, on average."""
+    """One head's map. A cell is a weight; pooled, the share of a row's attention that its keys get, on average.
+
+    By "value", each weight is first multiplied by its value's norm and divided by the largest.
+    """
 
     head: int
     badge: Badge
+    norm: str = ""  # by "value": what it is the norm of
+    largest: float = 1.0  # and the largest of them
 
     @property
     def site(self) -> str:
@@ -53,21 +61,25 @@ def heats(call: ForwardCall, view: View, most: Extent) -> list[HeadMap]:
     """The maps of a site, of one head or of all, in at most so many cells down and across."""
     assert view.site is not None
     high, wide = call.extent(view.site, view.batch)
-    down, across = Axis.read("rows", view.rows, high, 1), Axis.read("columns", view.columns, wide, 1)
+    down, across = Axis.read("rows", view.rows, high), Axis.read("columns", view.columns, wide)
     cell = cell_for(call, view.site, (down.stop - down.start, across.stop - across.start), most)
-    extents = (down.start, down.stop), (across.start, across.stop)
-    tiles = call.tile(view.site, view.head, *extents, cell=cell, pool="mass", batch=view.batch).float().cpu()
-    sizes = Axis(down.start, down.stop, cell[0]).sizes(tiles)[:, None]
-    cells_HRC = (tiles if view.head is None else tiles[None]).nan_to_num(0.0) / sizes
+    one = call.map(view.site)
+    numbers = one.heads if view.head is None else (view.head,)
+    tiles = call.tile(view.site, view.head, down.extent, across.extent, cell, "mass", view.batch, by=view.by)
+    cells_HRC = (tiles if view.head is None else tiles[None]).float().cpu().nan_to_num(0.0)
+    cells_HRC /= Axis(down.start, down.stop, cell[0]).sizes(cells_HRC)[:, None]
+    largest = [1.0] * len(numbers)
+    if view.by == "value":
+        norms_H = call.largest_norms(view.site, view.head, view.batch).float().cpu()
+        cells_HRC, largest = cells_HRC / norms_H[:, None, None], norms_H.tolist()
     names = [[label(token) for token in side] for side in call.labels(view.site, view.batch, view.row)]
     beside = grouped(names[0][down.start : down.stop], cell[0], down.start)
     above = grouped(names[1][across.start : across.stop], cell[1], across.start)
-    one = call.map(view.site)
     badge = one.badge if cell == (1, 1) else one.badge.pooled(pooling(cell))
-    numbers = one.heads if view.head is None else (view.head,)
+    norm = one.norm_symbol if view.by == "value" else ""
     return [
-        HeadMap(view.site, f"head {head}", cells_RC, beside, above, cell, head, badge)
-        for head, cells_RC in zip(numbers, cells_HRC, strict=True)
+        HeadMap(view.site, f"head {head}", cells_RC, beside, above, cell, head, badge, norm, most_of_head)
+        for head, cells_RC, most_of_head in zip(numbers, cells_HRC, largest, strict=True)
     ]
 
 
@@ -79,6 +91,16 @@ def cell_for(call: ForwardCall, site: str, size: Extent, most: Extent) -> Extent
 
 def pooling(cell: Extent) -> str:
     return f"sum over {cell[1]} keys, mean over {cell[0]} queries a cell"
+
+
+def measure_in_words(maps: Sequence[HeadMap]) -> str:
+    """What the cells of some maps are."""
+    pooled = any(one.pooled for one in maps)
+    norms = " or ".join(dict.fromkeys(one.norm for one in maps if one.norm))
+    if not norms:
+        return "part of a row's attention" if pooled else "weight"
+    largest = f"the largest {maps[0].largest:.3g}" if len(maps) == 1 else "each head's largest"
+    return f"{'part of a row: ' if pooled else ''}weight times {norms}, of {largest}"
 
 
 def sides_in_words(call: ForwardCall, site: str, row: Row) -> str:
@@ -99,11 +121,11 @@ def badge_of(maps: Sequence[HeadMap]) -> Badge:
 
 
 def top_keys(call: ForwardCall, view: View, row: int, count: int) -> list[tuple[int, float]]:
-    """The strongest keys of one row, with their exact weights."""
+    """The strongest keys of one row, with their exact weights; by "value", with the products."""
     assert view.site is not None
     assert view.head is not None
-    weights = call.weights(view.site, view.head, (row, row + 1), view.columns, view.batch)[0]
-    first = 0 if view.columns is None else view.columns[0]
+    across = Axis.read("columns", view.columns, call.extent(view.site, view.batch)[1])
+    weights = call.weights(view.site, view.head, row, across.extent, view.batch, by=view.by)
     best = torch.topk(weights, min(count, len(weights)))
     pairs = zip(best.indices.tolist(), best.values.tolist(), strict=True)
-    return [(first + key, weight) for key, weight in pairs if weight > 0]
+    return [(across.start + key, weight) for key, weight in pairs if weight > 0]

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from regard.drawing.heat_layout import Captions, Picture, lay_out
 from regard.drawing.heat_map import topmost
-from regard.lens.draw.heat import HeadMap, View, badge_of, heats, sides_in_words
+from regard.lens.draw.heat import HeadMap, View, badge_of, heats, measure_in_words, sides_in_words
 from regard.lens.recording.forward import ForwardCall
 
 CELLS = 1 << 16  # of a whole picture: one map of 256 x 256, or many smaller ones; beyond, cells are pooled
@@ -23,11 +23,10 @@ def picture(call: ForwardCall, *views: View) -> Picture:
     maps = [one for group in groups for one in group]
     abouts = [sides_in_words(call, str(view.site), view.row) for view in asked]
     alike = len(set(abouts)) == 1
-    meaning = "part of a row's attention" if any(one.pooled for one in maps) else "weight"
     captions = Captions(
         title=title(asked, maps),
         about=abouts[0] if alike else several_in_words(call, asked),
-        scale=f"{topmost(maps)}: {meaning}",
+        scale=f"{topmost(maps)}: {measure_in_words(maps)}",
         badge=badge_in_words(maps),
         each=tuple("" if alike else about for about in abouts) if 1 < len(views) == len(maps) else (),
     )

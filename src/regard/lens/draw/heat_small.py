@@ -10,7 +10,7 @@ from rich.text import Text
 
 from regard.drawing.heat_cells import coloured, side_by_side
 from regard.drawing.heat_map import largest, topmost
-from regard.lens.draw.heat import View, heats, sides_in_words
+from regard.lens.draw.heat import View, heats, measure_in_words, sides_in_words
 from regard.lens.draw.heat_terminal import verdict
 from regard.lens.recording.forward import ForwardCall
 
@@ -37,5 +37,6 @@ class SmallMaps:
             across = max(1, options.max_width // (len(group[0].columns) + 2))
             for first in range(0, len(group), across):
                 yield side_by_side(group[first : first + across], most, coloured(console))
-        yield Text(f"from 0 to {topmost(maps)}", style="dim")
+        measure = f": {measure_in_words(maps)}" if self.view.by == "value" else ""
+        yield Text(f"from 0 to {topmost(maps)}{measure}", style="dim")
         yield verdict(maps)

@@ -10,10 +10,11 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
+from regard.attention.tiles import Axis
 from regard.drawing.heat_cells import FAINT, SHADES, body, coloured, columns_for, header, style
 from regard.drawing.heat_labels import cut, label
-from regard.drawing.heat_map import HeatMap, largest, topmost
-from regard.lens.draw.heat import HeadMap, View, badge_of, heats, sides_in_words, top_keys
+from regard.drawing.heat_map import largest, topmost
+from regard.lens.draw.heat import HeadMap, View, badge_of, heats, measure_in_words, sides_in_words, top_keys
 from regard.lens.recording.forward import ForwardCall
 
 BESIDE = 16  # characters of a row's name at most
@@ -48,12 +49,12 @@ class HeatView:
 
     def names(self) -> list[str]:
         assert self.view.site is not None
-        first, last = self.view.rows or (0, None)
         beside, _ = self.call.labels(self.view.site, self.view.batch, self.view.row)
-        return [label(token) for token in beside[first:last]]
+        rows = Axis.read("rows", self.view.rows, len(beside))
+        return [label(token) for token in beside[rows.start : rows.stop]]
 
 
-def legend(heat: HeatMap, numbered: bool, colours: bool) -> Text:
+def legend(heat: HeadMap, numbered: bool, colours: bool) -> Text:
     """What a cell stands for, and the scale."""
     line = Text()
     if colours:
@@ -65,7 +66,10 @@ def legend(heat: HeatMap, numbered: bool, colours: bool) -> Text:
         steps = f"{100 * FAINT:.0f}, 25, 50 and 75"
         line.append(f"{' '.join(SHADES[1:])} from {steps} % of {largest([heat]):.3g}   ", style="dim")
     if numbered:
-        line.append("weights in percent, · is under 0.5   ", style="dim")
+        what = f"{measure_in_words([heat])}, in percent" if heat.norm else "weights in percent"
+        line.append(f"{what}, · is under 0.5   ", style="dim")
+    elif heat.norm:
+        line.append(f"{measure_in_words([heat])}   ", style="dim")
     if heat.pooled:
         line.append(
             f"a cell is {heat.cell[0]} x {heat.cell[1]} tokens: the part of a row's attention that its "
@@ -83,14 +87,15 @@ def verdict(maps: Sequence[HeadMap]) -> Text:
 
 
 def top_view(call: ForwardCall, view: View, rows: Sequence[int], count: int) -> Table:
-    """For some rows the strongest keys, each with its exact weight."""
+    """For some rows the strongest keys, each with its exact weight, or with what it brings."""
     assert view.site is not None
     beside, above = ([label(token) for token in side] for side in call.labels(view.site, view.batch, view.row))
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
     table.add_column("", justify="right", style="dim", no_wrap=True)
     written = view.row == "output" and call.writes(view.site)
     table.add_column("to write" if written else "token", no_wrap=True, style="bold")
-    table.add_column(f"looks most at (of {len(above)} keys)", no_wrap=False)
+    brings = f": weight times {call.map(view.site).norm_symbol}" if view.by == "value" else ""
+    table.add_column(f"{'takes most from' if brings else 'looks most at'} (of {len(above)} keys{brings})")
     for row in rows:
         best = Text("   ").join(
             Text.assemble((cut(above[key], BESIDE), ""), (f" {weight:.4f}", "cyan"))

@@ -7,15 +7,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from regard.attention import attend
 from regard.attention.attend import attend_with_lse
 from regard.attention.inputs import ScoreOptions
 from regard.lens.recording.score_terms import compact_mask
 
-OUTPUT = re.compile(r"(^|\.)(o_proj|out_proj|c_proj|wo|out|o|out_lin|to_out(\.0)?|proj|dense|output\.dense)$")
+OUTPUT = re.compile(r"(?i)(^|\.)(o_proj|out_proj|c_proj|wo|out|o|out_lin|to_out(\.0)?|proj|dense)$")
 Native = Callable[[], Tensor]  # the model's own attention, arguments and all -> output (B, H, Q, V)
 
 
@@ -100,13 +99,38 @@ def same_batch(query: Tensor, tensor: Tensor) -> Tensor:
     return tensor
 
 
-def output_projection(module: torch.nn.Module, width: int) -> Tensor | None:
-    """The matrix W_O (model dim, `width`) that the heads' outputs go through after this module's attention."""
-    for name, part in module.named_modules():
-        weight = getattr(part, "weight", None)
-        if OUTPUT.search(name) and isinstance(weight, Tensor) and weight.ndim == 2:
-            lying = type(part).__name__ == "Conv1D"  # GPT-2's matrices lie on their side
-            matrix = weight.T if lying else weight
-            if matrix.shape[1] == width:
-                return matrix.detach()
-    return None
+def output_projection(module: nn.Module, width: int, around: nn.Module | None = None) -> Tensor | None:
+    """The matrix W_O (model dim, `width`) that the heads' outputs go through after this module's attention.
+
+    By its name and its width, and only if no other is meant by them: in the module itself, else in `around`, the
+    attention that the module is a part of, as in BERT. None where that is not sure. What a model does in between, as a
+    gate or a norm of the heads' outputs, is not in it.
+    """
+    candidates = projections(module, width)
+    if not candidates and around is not None:
+        own = set(module.modules())
+        candidates = [part for part in projections(around, width) if part not in own]
+    if len(candidates) != 1:
+        return None
+    (part,) = candidates
+    weight: Tensor = part.weight.detach()
+    return weight.T if lies_on_its_side(part) else weight
+
+
+def projections(module: nn.Module, width: int) -> list[Any]:
+    """The linear layers inside of it that are named as W_O is and take so many numbers, each once."""
+    linear: list[Any] = [
+        part
+        for name, part in module.named_modules()
+        if OUTPUT.search(name) and (isinstance(part, nn.Linear) or lies_on_its_side(part))
+    ]
+    return [
+        part
+        for part in linear
+        if part.weight.is_floating_point() and part.weight.shape[0 if lies_on_its_side(part) else -1] == width
+    ]
+
+
+def lies_on_its_side(part: nn.Module) -> bool:
+    """Is it one of GPT-2's layers, whose matrices are (in, out)?"""
+    return type(part).__name__ == "Conv1D"

@@ -14,7 +14,7 @@ from regard.attention.inputs import ScoreOptions
 from regard.errors import InputError
 from regard.lens.hooks.attention_call import AttentionCall, output_projection, same_batch
 from regard.lens.hooks.lazy_mask import lazy_mask, with_mask
-from regard.lens.hooks.session import SharedContext, dispatch
+from regard.lens.hooks.session import SharedContext, attention_around, dispatch
 from regard.lens.hooks.transformers_internals import NAME, ImplementationName, collected, usual
 
 
@@ -44,7 +44,8 @@ def attention(
         options["sinks"] = s_aux.reshape(-1)
     call = AttentionCall(
         query, same_batch(query, key), same_batch(query, value), options, f"regard in place of {before}",
-        float(dropout), projection=output_projection(module, query.shape[1] * value.shape[-1]),
+        float(dropout),
+        projection=output_projection(module, query.shape[1] * value.shape[-1], attention_around(module)),
     )  # fmt: skip
     causal = getattr(module, "is_causal", True) if is_causal is None else is_causal
     call = with_mask(call, attention_mask, causal=bool(causal) and before != "eager")  # eager masks nothing by itself

@@ -21,7 +21,7 @@ from regard.attention.torch_names import COMPILED, in_backward, unwatched
 from regard.errors import InputError
 from regard.lens.assembly.step import AttentionCapture
 from regard.lens.hooks.attention_call import AttentionCall, Kernel, score_options
-from regard.lens.hooks.modules import ModuleStack, refuse
+from regard.lens.hooks.modules import ModuleStack, looks_like_attention, refuse
 from regard.models.seam import Attend, Hook
 
 SESSIONS: tuple[Session, ...] = ()  # innermost first; a new tuple whenever one comes or goes, since threads read it
@@ -224,6 +224,16 @@ def is_computing() -> bool:
 def innermost_module() -> nn.Module:
     """The module that is being called in this thread, of a model with a session."""
     return next(session.stack.frames[-1].module for session in SESSIONS if session.called)
+
+
+def attention_around(module: nn.Module) -> nn.Module | None:
+    """The attention module that is being called and called this one, if there is such: BERT's has two parts."""
+    for session in SESSIONS:
+        modules = [frame.module for frame in session.stack.frames]
+        if module in modules[1:]:
+            caller = modules[modules.index(module) - 1]
+            return caller if looks_like_attention(caller) else None
+    return None
 
 
 def is_calling() -> bool:

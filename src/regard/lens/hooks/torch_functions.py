@@ -18,7 +18,15 @@ from regard.attention import attend
 from regard.attention.torch_names import COMPILER
 from regard.lens.hooks.attention_call import AttentionCall, output_projection, same_batch
 from regard.lens.hooks.lazy_mask import with_mask
-from regard.lens.hooks.session import SharedContext, computing, dispatch, innermost_module, is_calling, is_computing
+from regard.lens.hooks.session import (
+    SharedContext,
+    attention_around,
+    computing,
+    dispatch,
+    innermost_module,
+    is_calling,
+    is_computing,
+)
 
 MULTIHEAD = inspect.signature(F.multi_head_attention_forward)
 SDPA = F.scaled_dot_product_attention
@@ -55,16 +63,23 @@ def through_sessions(
     *,
     scale: float | None = None,
     enable_gqa: bool = False,
+    projection: Tensor | None = None,
 ) -> tuple[Tensor, AttentionCall]:
-    """scaled_dot_product_attention, computed by `function` itself, and the call as we understood it."""
+    """scaled_dot_product_attention, computed by `function` itself, and the call as we understood it.
+
+    `projection` is W_O where the caller knows it; else it is looked for in the module that is being called.
+    """
     q, k, v = four(query), four(key), four(value)
+    if projection is None:
+        module = innermost_module()
+        projection = output_projection(module, q.shape[1] * v.shape[-1], attention_around(module))
 
     def native() -> Tensor:
         return four(function(query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa))
 
     call = AttentionCall(
         q, same_batch(q, k), same_batch(q, v), {"scale": scale}, "sdpa", dropout_p, native=native,
-        projection=output_projection(innermost_module(), q.shape[1] * v.shape[-1]),
+        projection=projection,
     )  # fmt: skip
     mask = None if attn_mask is None else four_mask(attn_mask, query)
     output, call = dispatch(with_mask(call, mask, causal=is_causal), None)
@@ -95,10 +110,11 @@ def multihead(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor | None]:
     weighed, batched = given.arguments["need_weights"], given.arguments["query"].ndim == 3
     given.arguments["need_weights"] = False
     calls: list[AttentionCall] = []
+    matrix = given.arguments["out_proj_weight"].detach()
 
     def instead(*inner: Any, **options: Any) -> Tensor:
         # Looked up only now: somebody may have put a function of their own there, which is to compute it.
-        output, call = through_sessions(F.scaled_dot_product_attention, *inner, **options)
+        output, call = through_sessions(F.scaled_dot_product_attention, *inner, **options, projection=matrix)
         calls.append(call)
         return output
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -9,14 +10,15 @@ import torch
 from torch import Tensor
 
 from regard.attention import Statistics, rollout
-from regard.attention.tiles import Axis, Extent, Pool
+from regard.attention.tiles import Axis, Extent, Pool, Positions, is_position
 from regard.errors import InputError, UnknownNameError
 from regard.lens.recording.fidelity import Badge, together
-from regard.lens.recording.map import Map
+from regard.lens.recording.map import By, Map
 from regard.lens.recording.tokens import Row, Text, Token
 
 CROSS = ("cross", "encoder_attn", "encdec", "enc_dec")  # how layers that look from one text at another are named
 Side = Literal["source", "text"]
+HeadNumbers = int | Sequence[int] | None  # one head, some, or all
 
 
 @dataclass(frozen=True)
@@ -109,58 +111,63 @@ class ForwardCall:
         last = one.terms.offset + rows
         return rows, min(one.keys, last) if one.terms.bound[1] == 0 and last > 0 else one.keys
 
-    def pick(self, site: str, head: int | None, batch: int) -> Map:
-        """The map of one head (its number in the model), or of all, for one text."""
+    def pick(self, site: str, head: HeadNumbers, batch: int) -> Map:
+        """The map of one head (its number in the model), of some, or of all, for one text."""
         one = self.map(site)
         self.extent(site, batch)
         if head is None:
             return one.pick(batch)
-        if head not in one.heads:
+        numbers = [head] if is_position(head) else list(head) if isinstance(head, Iterable) else [head]
+        absent = [number for number in numbers if not is_position(number) or number not in one.heads]
+        if absent or not numbers:
             raise InputError(
-                f"head {head} of {site} is not in this recording",
+                f"head {absent[0]} of {site} is not in this recording" if absent else "no head is asked for",
                 found=f"heads {', '.join(map(str, one.heads))}",
-                do="choose one of them; they count from 0",
+                do="choose one of them, or a list; they count from 0; leave it out for all",
             )
-        return one.pick(batch, one.heads.index(head))
+        places = [one.heads.index(number) for number in numbers]
+        return one.pick(batch, places[0] if is_position(head) else places)
 
     def weights(
-        self, site: str, head: int, rows: Extent | None = None, columns: Extent | None = None, batch: int = 0,
-        *, valued: bool = False,
+        self, site: str, head: HeadNumbers = None, rows: Positions = None, columns: Positions = None, batch: int = 0,
+        *, by: By = "weight",
     ) -> Tensor:  # fmt: skip
-        """The weights (rows, columns) of one head, exact; `rows` and `columns` are (start, stop), all when left out.
+        """The weights (heads, rows, columns), exact.
 
-        `valued`: each weight times the norm of the value it brings (needs watch(values=True)).
+        head           a number, a list of them, or all by default
+        rows, columns  (start, stop), a slice or range of step 1, or one position; -1 is the last; all by default
+        by             "value": each weight times the norm of what it brings, |v W_O| of its key and head
+
+        One head, one row or one column asked for by its number has no dim of its own, as in NumPy: `weights(site, 1)`
+        is (rows, columns), `weights(site, 1, 3)` is (columns,).
         """
-        one = self.pick(site, head, batch)
-        high, wide = self.extent(site, batch)
-        across = Axis.read("columns", columns, wide, 1)
-        down = Axis.read("rows", rows, high, 1)
-        weights = one.tile((down.start, down.stop), (across.start, across.stop))[0, 0]
-        if not valued:
-            return weights
-        if one.norms is None:
-            raise InputError("the values were not kept", do="record with watch(model, values=True)")
-        return weights * one.norms[0, 0, across.start : across.stop]
+        return self.tile(site, head, rows, columns, batch=batch, by=by)
 
-    def row(self, site: str, head: int, query: int, batch: int = 0) -> Tensor:
-        """Where one query looked, (columns)."""
+    def row(self, site: str, head: HeadNumbers, query: int, batch: int = 0, *, by: By = "weight") -> Tensor:
+        """Where one query looked, (columns); with several heads, or None for all, (heads, columns)."""
         rows, _ = self.extent(site, batch)
-        if not -rows <= query < rows:
-            raise InputError("there is no such row", found=f"{query}, of {rows}", do=f"choose 0 to {rows - 1}")
-        query %= rows
-        return self.weights(site, head, (query, query + 1), batch=batch)[0]
+        if not is_position(query) or not -rows <= query < rows:
+            raise InputError(
+                "there is no such row", found=f"{query!r}, of {rows}",
+                do=f"choose 0 to {rows - 1}, or {-rows} to -1 from the end",
+            )  # fmt: skip
+        return self.weights(site, head, query, batch=batch, by=by)
 
     def tile(
-        self, site: str, head: int | None = None, rows: Extent | None = None, columns: Extent | None = None,
-        cell: int | Extent = 1, pool: Pool = "mass", batch: int = 0,
+        self, site: str, head: HeadNumbers = None, rows: Positions = None, columns: Positions = None,
+        cell: int | Extent = 1, pool: Pool = "mass", batch: int = 0, *, by: By = "weight",
     ) -> Tensor:  # fmt: skip
-        """A rectangle of the map, pooled as `regard.tile` does: (height, width), with all heads (heads, ...)."""
+        """A rectangle of the map, pooled as `regard.tile` does: (heads, height, width); all else as for `weights`."""
         one = self.pick(site, head, batch)
         high, wide = self.extent(site, batch)
         each = (cell[0], cell[1]) if isinstance(cell, (tuple, list)) else (cell, cell)
         down, across = Axis.read("rows", rows, high, each[0]), Axis.read("columns", columns, wide, each[1])
-        tiles = one.tile((down.start, down.stop), (across.start, across.stop), each, pool)[0]
-        return tiles if head is None else tiles[0]
+        tiles = one.tile(down.extent, across.extent, each, pool, by)[0, ..., down.index, across.index]
+        return tiles[0] if is_position(head) else tiles
+
+    def largest_norms(self, site: str, head: HeadNumbers = None, batch: int = 0) -> Tensor:
+        """(heads): what a picture by "value" shows as 1: the largest norm of a value, each head's own."""
+        return self.pick(site, head, batch).largest_norms(self.extent(site, batch)[1])[0]
 
     def statistics(self, site: str) -> Statistics:
         """What each row did, (batch, heads, rows) each."""

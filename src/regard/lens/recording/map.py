@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -11,8 +12,12 @@ from torch import Tensor
 from regard.attention import Layer, Statistics, attend, received, tile
 from regard.attention.inputs import ScoreOptions
 from regard.attention.tiles import Extent, Pool
+from regard.errors import InputError, UnknownNameError
 from regard.lens.recording.fidelity import Badge
 from regard.lens.recording.score_terms import LARGEST, Terms, bounded
+
+By = Literal["weight", "value"]  # a weight alone, or times the norm of what it brings
+MEASURES: tuple[By, ...] = ("weight", "value")
 
 
 @dataclass(frozen=True)
@@ -41,12 +46,21 @@ class Map:
         """How many query heads one key head serves."""
         return self.query.shape[1] // self.key.shape[1]
 
-    def pick(self, batch: int | None = None, head: int | None = None) -> Map:
-        """The same for one text, one head (its place among those kept) or both: views, nothing is copied."""
+    def pick(self, batch: int | None = None, head: int | Sequence[int] | None = None) -> Map:
+        """The same for one text, one head (its place among those kept), or both: views, nothing is copied.
+
+        Several heads are copies, each with the keys that serve it.
+        """
         texts = slice(None) if batch is None else slice(batch, batch + 1)
-        heads = list(range(len(self.heads))) if head is None else [head]
-        mine = slice(None) if head is None else slice(head, head + 1)
-        theirs = slice(None) if head is None else slice(head // self.group, head // self.group + 1)
+        mine: slice | list[int]
+        theirs: slice | list[int]
+        if head is None:
+            heads, mine, theirs = list(range(len(self.heads))), slice(None), slice(None)
+        elif isinstance(head, int):
+            heads, mine = [head], slice(head, head + 1)
+            theirs = slice(head // self.group, head // self.group + 1)
+        else:
+            heads, mine, theirs = list(head), list(head), [place // self.group for place in head]
         return replace(
             self,
             query=self.query[texts, mine], key=self.key[texts, theirs], lse=self.lse[texts, mine],
@@ -65,18 +79,48 @@ class Map:
         return slice(0, self.queries), slice(0, self.keys)
 
     def tile(self, rows: Extent | None = None, columns: Extent | None = None, cell: Extent = (1, 1),
-             pool: Pool = "mass") -> Tensor:  # fmt: skip
-        """(B, H, height, width), as `regard.tile` pools it."""
+             pool: Pool = "mass", by: By = "weight") -> Tensor:  # fmt: skip
+        """(B, H, height, width), as `regard.tile` pools it; by "value", of each weight times the norm of its value."""
         down = slice(*(rows or (0, self.queries)))
         across = slice(*(columns or (0, self.keys)))
+        norms = self.norms_by(by)
         parts = [
             tile(
                 self.query[..., part, :], self.key[..., across, :], self.lse[..., part],
-                cell=cell, pool=pool, **self.options(part, across),
+                cell=cell, pool=pool, weigh=None if norms is None else norms[..., across], **self.options(part, across),
             )
             for part in self.blocks(down, cell[0])
         ]  # fmt: skip
         return torch.cat(parts, -2)
+
+    def norms_by(self, by: By) -> Tensor | None:
+        """What each weight is multiplied by, (B, H, K): nothing, or the norms of the values, which must be known."""
+        if by not in MEASURES:
+            raise UnknownNameError("measure", str(by), MEASURES)
+        if by == "weight":
+            return None
+        if self.norms is None:
+            raise InputError(
+                "the values were not kept",
+                found='by="value" needs their norms',
+                do="record with watch(model, values=True), which is the default",
+            )
+        return self.norms
+
+    def largest_norms(self, keys: int) -> Tensor:
+        """(B, H): the largest norm of each head among so many keys, those that padding hides left out; never 0."""
+        norms, mask = self.norms_by("value"), self.terms.mask
+        assert norms is not None
+        shown = norms[..., :keys].nan_to_num(0.0, 0.0, 0.0)
+        if mask is not None and mask.dtype == torch.bool and mask.shape[2] == 1:
+            shown = shown.masked_fill(~mask[:, :, 0, :keys], 0.0)
+        largest = shown.amax(-1)
+        return largest.masked_fill(largest == 0, 1.0)
+
+    @property
+    def norm_symbol(self) -> str:
+        """What the norms are of, in letters."""
+        return "|v W_O|" if self.projected else "|v|"
 
     def statistics(self) -> Statistics:
         """What each row did, (B, H, Q) each; rows that are not there are as rows that look nowhere."""

@@ -6,6 +6,7 @@ export function remember(look) {
   const parts = look.view === "one" ? { site: look.site.site, head: look.site.heads[look.place] } : { view: "all" };
   if (look.view === "one" && isPlace(row)) parts.row = row;
   if (look.view === "one" && isPlace(column)) parts.column = column;
+  if (look.by !== look.told.by) parts.by = look.by;
   const turned = look.view !== look.remembered;
   look.remembered = look.view;
   history[turned ? "pushState" : "replaceState"](null, "", `#${new URLSearchParams(parts)}`);
@@ -23,6 +24,7 @@ export function wanted(look) {
     place: Math.max(0, found?.heads.indexOf(head) ?? 0),
     row: place(parts, "row"),
     column: place(parts, "column"),
+    by: ["weight", "value"].find((by) => by === parts.get("by")) ?? look.told.by,
   };
 }
 

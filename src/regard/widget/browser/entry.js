@@ -5,6 +5,7 @@ import { element } from "./tools.js";
 
 const ALIVE = "regard-widgets"; // the names of the widgets that were drawn in this window, and the event of one more
 const PATIENCE = 4000; // milliseconds that a page waits for its widget
+const PACKED = ["levels", "exact", "norms"];
 const DARK = matchMedia("(prefers-color-scheme: dark)");
 const TOO_OLD =
   "This browser cannot open the maps: it has no DecompressionStream. " +
@@ -20,9 +21,10 @@ function openAll(within) {
 }
 
 function openOne(host) {
-  const [told, levels, exact] = ["description", "levels", "exact"].map((name) => host.querySelector(`[data-part="${name}"]`));
+  const part = (name) => host.querySelector(`[data-part="${name}"]`);
+  const [told, ...packed] = ["description", ...PACKED].map(part);
   const root = rooted(host, "shadow" in host.dataset);
-  show(root, JSON.parse(told.textContent), () => [levels, exact].map(bytes), { address: "address" in host.dataset });
+  show(root, JSON.parse(told.textContent), () => packed.map(bytes), { address: "address" in host.dataset });
 }
 
 // A page that waits beside a widget: it shows itself only where the widget does not, as in a notebook opened again.
@@ -46,7 +48,7 @@ function announce(name) {
 function render({ model, el }) {
   announce(model.get("name"));
   const root = rooted(el.appendChild(element("div")), true);
-  const packed = () => ["levels", "exact"].map((name) => model.get(name));
+  const packed = () => PACKED.map((name) => model.get(name));
   show(root, JSON.parse(model.get("description")), packed, { ask: asking(model) });
 }
 
@@ -94,11 +96,11 @@ function keepKeys(host) {
   window.addEventListener("keydown", decide, true);
 }
 
-// `packed` gives the two strings of bytes, or fails where a file was cut short.
+// `packed` gives the three strings of bytes, or fails where a file was cut short.
 async function show(root, told, packed, options) {
   if (typeof DecompressionStream === "undefined") return complain(root, told, TOO_OLD);
   try {
-    const sites = await unpack(told, ...packed());
+    const sites = await unpack(told, packed());
     follow(root, new Look(root, told, sites, options));
   } catch (error) {
     complain(root, told, `The maps cannot be shown: ${error.message}. Was the file cut short? Write it again.`);

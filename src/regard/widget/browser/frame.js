@@ -13,7 +13,7 @@ export function frame(look) {
   parts.badge = element("section", { class: "badge", "aria-label": "How true this is" });
   parts.stamp = element("span", { class: "stamp", "aria-hidden": true });
   const title = heading(look.told.title, look.sites);
-  look.root.append(title, parts.badge, parts.bar, look.overview.frame, parts.one, parts.stamp);
+  look.root.append(title, parts.badge, parts.bar, parts.measure, look.overview.frame, parts.one, parts.stamp);
   return parts;
 }
 
@@ -26,8 +26,34 @@ function bar(look) {
   const on = button("›", () => look.step(1), "Next head");
   const steps = element("div", { class: "steps" }, back, site, head, on);
   const choice = element("div", { class: "choice" }, views.all, views.one);
-  const { legend, ramp } = legendOf(look);
-  return { bar: element("div", { class: "bar" }, choice, steps, legend), views, steps, site, head, ramp };
+  const { legend, ramp, scales } = legendOf(look);
+  const { by, measures } = measuresOf(look);
+  const measure = element("p", { class: "measure soft", role: "status" });
+  return {
+    bar: element("div", { class: "bar" }, choice, steps, by, legend),
+    views,
+    steps,
+    site,
+    head,
+    ramp,
+    scales,
+    measures,
+    measure,
+  };
+}
+
+// Weights, or what they bring: a switch where some map can be shown both ways.
+function measuresOf(look) {
+  const titles = { weight: "How much each token is looked at", value: "Each weight times the norm of its value" };
+  const measures = {};
+  for (const [by, title] of Object.entries(titles)) {
+    measures[by] = button(by, () => look.weigh(by));
+    measures[by].disabled = !look.able(by);
+    measures[by].title = look.able(by) ? title : look.why(look.sites[0], by);
+  }
+  const named = { class: "choice by", role: "group", "aria-label": "Shown by" };
+  const by = element("div", named, ...Object.values(measures));
+  return { by, measures };
 }
 
 function legendOf(look) {
@@ -37,7 +63,7 @@ function legendOf(look) {
   const onchange = (event) => look.rescale(event.target.value);
   const choice = element("select", { "aria-label": "Colour scale", onchange }, ...options);
   const ramp = element("div", { class: "ramp", "aria-hidden": true });
-  return { legend: element("div", { class: "legend" }, choice, ramp), ramp };
+  return { legend: element("div", { class: "legend" }, choice, ramp), ramp, scales: choice };
 }
 
 function oneHead(look) {

@@ -5,7 +5,7 @@ import { palette } from "./colours.js";
 import { frame } from "./frame.js";
 import { compass, overview } from "./overview.js";
 import { Tile } from "./pictures.js";
-import { about, lists, sentence, tellScale, tellTruth } from "./telling.js";
+import { about, lists, sentence, tellMeasure, tellScale, tellTruth } from "./telling.js";
 import { Threads } from "./threads.js";
 import { clamp, element, isPlace } from "./tools.js";
 
@@ -21,7 +21,11 @@ export class Look {
     const longest = Math.max(...sites.flatMap((site) => [site.rowText.tokens.length, site.columnText.tokens.length]));
     this.scale = longest > LONG ? "row" : "root";
     this.row = told.row;
-    for (const site of sites) site.turn(this.row);
+    this.by = told.by;
+    for (const site of sites) {
+      site.turn(this.row);
+      site.weigh(this.by);
+    }
     const open = (site, place) => this.open(site, place);
     const hear = [(focus) => this.hover(focus), (focus, keep) => this.pick(focus, keep)];
     Object.assign(this, { overview: overview(this.sites, open), compass: compass(this.sites, open) });
@@ -65,6 +69,36 @@ export class Look {
     for (const site of [...this.sites, ...this.finer]) site.turn(row);
     this.threads.picture = null; // its tokens are others now
     this.update();
+  }
+
+  // By weight or by value. What is pooled Python can give by the other measure; until it has, it stays as it is.
+  async weigh(by) {
+    if (this.by !== by && this.tile) Object.assign(this, { tile: null, pinned: null, hovered: null });
+    this.by = by;
+    const sites = [...this.sites, ...this.finer];
+    for (const site of sites) site.weigh(by);
+    this.changed();
+    if (!this.ask) return;
+    for (const site of sites.filter((one) => one.by !== by && one.norms)) {
+      for (const [place, head] of site.heads.entries()) {
+        const cells = await this.asked({ site: site.site, head, cell: site.cell, by });
+        if (!cells || this.by !== by) return;
+        site.take(by, place, cells);
+      }
+      site.weigh(by);
+      this.update();
+    }
+  }
+
+  able(by) {
+    return [...this.sites, ...this.finer].some((site) => site.able(by) || (this.ask && site.norms));
+  }
+
+  // Why a map is not shown by this measure.
+  why(site, by) {
+    if (!site.norms) return "The values were not kept: record with values=True.";
+    if (this.ask) return "Python is being asked.";
+    return `The cells of this long text were pooled by ${site.told.by}: write the page with by="${by}" for the others.`;
   }
 
   rescale(scale) {
@@ -118,9 +152,10 @@ export class Look {
   }
 
   restore() {
-    const { site, place, row, column } = wanted(this);
+    const { site, place, row, column, by } = wanted(this);
     const { address } = this;
     this.address = false; // what came from the address need not go back to it
+    if (by !== this.by) this.weigh(by);
     if (site) this.open(site, place);
     else this.overall();
     const inside = (at, count) => (isPlace(at) && at < count ? at : null);
@@ -140,10 +175,11 @@ export class Look {
       return [start, Math.min(tokens.length, start + 2 * AROUND)];
     };
     const [rows, columns] = [range("row", row), range("column", column)];
-    const weights = await this.asked({ site: this.site.site, head: picture.head, rows, columns });
+    const { by } = picture.site;
+    const weights = await this.asked({ site: this.site.site, head: picture.head, rows, columns, by });
     if (!weights || picture !== this.picture()) return;
     Object.assign(this, { pinned: null, hovered: null });
-    this.tile = new Tile(this.site, this.place, rows, columns, weights);
+    this.tile = new Tile(picture.site, picture.place, rows, columns, weights);
     this.update();
   }
 
@@ -152,7 +188,8 @@ export class Look {
     if (!this.ask || !isPlace(row) || picture.rows.has(row) || (picture.site.pooled && !picture.from)) return;
     picture.rows.set(row, null);
     const { first } = picture.span("row", row);
-    const weights = await this.asked({ site: picture.site.site, head: picture.head, row: first });
+    const by = picture.from ? picture.site.by : "weight";
+    const weights = await this.asked({ site: picture.site.site, head: picture.head, row: first, by });
     picture.rows.set(row, weights);
     if (weights && picture === this.picture()) this.follow();
   }
@@ -180,7 +217,9 @@ export class Look {
     this.overview.frame.hidden = one;
     parts.one.hidden = parts.steps.hidden = !one;
     for (const [name, button] of Object.entries(parts.views)) button.setAttribute("aria-pressed", name === this.view);
-    tellScale(parts.ramp, this.colours);
+    for (const [name, button] of Object.entries(parts.measures)) button.setAttribute("aria-pressed", name === this.by);
+    parts.measure.textContent = tellMeasure(this);
+    tellScale(parts, this.colours, this.by);
     tellTruth(parts.badge, parts.stamp, one ? this.picture().site.badge : this.told.badge);
     if (one) this.updateOne();
     else this.overview.draw(this.colours);

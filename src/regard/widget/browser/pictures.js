@@ -1,8 +1,8 @@
 // Heads as they can be asked: how much each query looks at each key, exactly where that is known.
-import { clamp, visible } from "./tools.js";
+import { clamp, ROUNDING, visible } from "./tools.js";
 
 const LEVELS = 255;
-const PARTS = 65536; // into which one level is cut for exact weights
+const PARTS = 16384; // into which one level is cut for exact weights
 const CANDIDATES = 10000; // cells whose exact weights are compared
 
 // What all pictures can tell, whatever they are made from: a grid of bytes with tokens at its sides.
@@ -71,13 +71,18 @@ class Grid {
   }
 }
 
-// One head as it came.
+const byteOf = (share) => Math.round(LEVELS * clamp(share, 0, 1));
+
+// One head as it came; or of a pooled one, its cells by the other measure, as Python gave them.
 export class Picture extends Grid {
-  constructor(site, place) {
+  constructor(site, place, by = site.told.by, cells = null) {
     super();
     Object.assign(this, { site, place, head: site.heads[place], high: site.high, wide: site.wide });
+    this.unit = by === "value" ? site.norms.largest[place] : undefined;
     this.rows = new Map(); // rows that Python gave exactly, when it was asked
     this.bytes = new Uint8Array(this.high * this.wide);
+    if (cells) this.bytes.set(cells.map((cell) => byteOf(cell / (this.unit ?? 1))));
+    if (cells) return;
     for (let i = 0; i < this.high; i++) {
       const start = site.starts[i] + place * site.kept(i);
       this.bytes.set(site.levels.subarray(start, start + site.kept(i)), i * this.wide);
@@ -92,9 +97,9 @@ export class Picture extends Grid {
     const row = this.rows.get(i);
     if (row) return { weight: row[j], exact: true };
     const known = this.strongest(i).get(j);
-    return known === undefined
-      ? { weight: this.bytes[i * this.wide + j] / LEVELS, exact: false }
-      : { weight: known, exact: true };
+    if (known !== undefined) return { weight: known, exact: true };
+    const { unit } = this;
+    return { weight: this.bytes[i * this.wide + j] / LEVELS, exact: false, unit, error: ROUNDING * (unit ?? 1) };
   }
 
   // The keys whose exact weights came along are the strongest, whatever the rounded ones say.
@@ -143,15 +148,43 @@ export class Picture extends Grid {
   }
 }
 
+// The same head by value: each weight times the norm of what it brings, as a share of the largest norm.
+export class ValuePicture extends Grid {
+  constructor(plain) {
+    super();
+    const { site, place, head, high, wide, rows } = plain;
+    Object.assign(this, { plain, site, place, head, high, wide, rows, unit: site.norms.largest[place] });
+    this.shares = site.shares(place);
+    this.bytes = plain.bytes.map((byte, at) => Math.round(byte * this.shares[at % wide]));
+  }
+
+  hidden(i, j) {
+    return this.plain.hidden(i, j);
+  }
+
+  read(i, j) {
+    const from = this.plain.read(i, j);
+    const norm = this.shares[j] * this.unit;
+    const [weight, error] = [from.weight * this.shares[j], ROUNDING * norm];
+    return { weight, exact: from.exact, unit: this.unit, error, from, norm };
+  }
+
+  own(i) {
+    return this.plain.own(i);
+  }
+}
+
 // A rectangle of a long map, weight by weight, as Python gave it.
 export class Tile extends Grid {
   constructor(site, place, rows, columns, weights) {
     super();
-    Object.assign(this, { site, place, head: site.heads[place], from: { row: rows[0], column: columns[0] }, weights });
+    Object.assign(this, { site, place, head: site.heads[place], from: { row: rows[0], column: columns[0] } });
+    this.unit = site.by === "value" ? site.norms.largest[place] : undefined;
+    this.weights = weights.map((weight) => weight / (this.unit ?? 1));
     this.high = rows[1] - rows[0];
     this.wide = columns[1] - columns[0];
     this.rows = new Map();
-    this.bytes = Uint8Array.from(weights, (weight) => Math.round(LEVELS * clamp(weight, 0, 1)));
+    this.bytes = Uint8Array.from(this.weights, byteOf);
   }
 
   hidden(i, j) {
@@ -159,7 +192,7 @@ export class Tile extends Grid {
   }
 
   read(i, j) {
-    return { weight: this.weights[i * this.wide + j], exact: true };
+    return { weight: this.weights[i * this.wide + j], exact: true, unit: this.unit };
   }
 
   span(side, place) {
@@ -171,7 +204,13 @@ export class Tile extends Grid {
   inRow(i, count) {
     const row = this.rows.get(i);
     if (!row) return super.inRow(i, count);
-    const entry = (weight, column) => ({ weight, exact: true, place: column - this.from.column });
+    const { unit } = this;
+    const entry = (number, column) => ({
+      weight: number / (unit ?? 1),
+      exact: true,
+      unit,
+      place: column - this.from.column,
+    });
     return this.strongestOf(Array.from(row, entry), count, "column");
   }
 

@@ -10,8 +10,8 @@ const HINT =
   "Arrow keys move, [ and ] change the head.";
 // What is said of a row's token and of a column's, by whose row it is.
 const LOOKS = {
-  output: ["is written looking at", "is looked at to write"],
-  input: ["looks at", "is looked at by"],
+  weight: { output: ["is written looking at", "is looked at to write"], input: ["looks at", "is looked at by"] },
+  value: { output: ["is written taking from", "gives to write"], input: ["takes from", "gives to"] },
 };
 const STATES = { true: ["✓", "true"], unchecked: ["?", "not compared"], false: ["!", "not true"] };
 
@@ -38,11 +38,27 @@ export function tellTruth(badge, stamp, { state, verdict, lines, text }) {
   for (const one of [badge, stamp]) Object.assign(one, { title: text }).dataset.state = state;
 }
 
-export function tellScale(ramp, colours) {
+// What a cell is, where it is not the weight alone, and which maps cannot show what was asked for.
+export function tellMeasure(look) {
+  const one = look.view === "one" ? look.picture() : null;
+  const sites = one ? [one.site] : look.sites;
+  const valued = sites.filter((site) => site.by === "value");
+  const others = sites.filter((site) => site.by !== look.by);
+  const norms = [...new Set(valued.map((site) => site.norms.of))].join(" or ");
+  const largest = one ? `the largest ${Number(one.unit?.toPrecision(3))}` : "each head's largest";
+  const told = valued.length ? [`Each cell: weight times ${norms}, of ${largest}.`] : [];
+  const named = others.length < sites.length ? `${others.map((site) => site.short).join(", ")}: ` : "";
+  return [...told, ...(others.length ? [named + look.why(others[0], look.by)] : [])].join(" ");
+}
+
+export function tellScale({ ramp, scales }, colours, by) {
   const { share, marks } = SCALES[colours.scale];
+  for (const option of scales.options) option.textContent = SCALES[option.value].name.replace("weight", by);
   ramp.style.background = `linear-gradient(to right, ${colours.ramp})`;
   ramp.replaceChildren(...marks.map((mark) => element("span", { style: `left: ${share(mark) * 100}%` }, mark)));
 }
+
+const measureName = ({ unit, site }) => (unit ? `weight × ${site.norms.of}` : "weight");
 
 // What a picture shows, beyond its name.
 export function about(picture, site, place, asked) {
@@ -50,7 +66,7 @@ export function about(picture, site, place, asked) {
   const whole = (side, count) => `${picture.position(side, 0)}–${picture.position(side, count - 1)}`;
   const told = [];
   if (picture.from) told.push(`tokens ${whole("row", picture.high)} × ${whole("column", picture.wide)}`);
-  else if (pooled) told.push(`each cell is the largest weight of ${cell.join(" × ")} tokens`);
+  else if (pooled) told.push(`each cell is the largest ${measureName(picture)} of ${cell.join(" × ")} tokens`);
   if (pooled && asked) told.push(picture.from ? "weight by weight" : "click a cell to see its weights");
   if (broken) told.push(`${counted(broken, "weight")} not between 0 and 1, and not shown as they are`);
   return [...told, ...described(site, place).split(" · ").slice(1)].join(" · ");
@@ -68,15 +84,17 @@ export function sentence(picture, { row, column }) {
   const told = (side, place) => `${reading(picture, side, place)} (${picture.position(side, place)})`;
   if (!isPlace(row)) return isPlace(column) ? `Column ${told("column", column)}` : "";
   if (!isPlace(column)) return `Row ${told("row", row)}`;
-  const weight = picture.hidden(row, column) ? "may not look there" : figure(picture.read(row, column));
-  const what = picture.site.pooled && !picture.from ? "largest weight " : "";
+  const cell = picture.read(row, column);
+  const factors = cell.from ? `${figure(cell.from)} × ${cell.norm.toPrecision(4)} = ` : "";
+  const weight = picture.hidden(row, column) ? "may not look there" : factors + figure(cell);
+  const what = picture.site.pooled && !picture.from ? `largest ${measureName(picture)} ` : "";
   return `${told("row", row)} → ${told("column", column)}: ${what}${weight}`;
 }
 
 // Where the chosen query looks, and who looks at the chosen key; while none is chosen, where this head is surest.
 export function lists(picture, { row, column }) {
   const found = [];
-  const [looks, lookedAt] = LOOKS[picture.site.writes ? "output" : "input"];
+  const [looks, lookedAt] = LOOKS[picture.unit ? "value" : "weight"][picture.site.writes ? "output" : "input"];
   if (isPlace(row)) found.push(list("warm", looks, picture.inRow(row, LISTED), reading(picture, "row", row)));
   if (isPlace(column))
     found.push(list("cold", lookedAt, picture.inColumn(column, LISTED), reading(picture, "column", column)));

@@ -17,14 +17,18 @@ export const clamp = (number, least, most) => Math.min(Math.max(number, least), 
 
 export const ROUNDING = 0.002; // what a byte may be off: 0.5 / 255
 
-// 0.4231 where it is exact; ≈ 0.423 ± 0.002 where it is one of 256 levels.
-export function figure({ weight, exact }) {
+// 0.4231 where it is exact; ≈ 0.423 ± 0.002 where it is one of 256 levels. By value, of `unit`: the product itself.
+export function figure({ weight, exact, unit, error }) {
+  if (unit) {
+    if (exact) return (weight * unit).toPrecision(4);
+    return weight ? `≈ ${(weight * unit).toPrecision(3)} ± ${error.toPrecision(1)}` : `under ${error.toPrecision(1)}`;
+  }
   if (exact) return weight > 0 && weight < 0.00005 ? "< 0.0001" : weight.toFixed(4);
   return weight === 0 ? `under ${ROUNDING}` : `≈ ${weight.toFixed(3)} ± ${ROUNDING}`;
 }
 
-export const briefly = ({ weight, exact }) =>
-  exact ? figure({ weight, exact }) : weight === 0 ? `< ${ROUNDING}` : `≈ ${weight.toFixed(3)}`;
+export const briefly = (one) =>
+  one.exact || one.unit ? figure(one).split(" ±")[0] : one.weight === 0 ? `< ${ROUNDING}` : `≈ ${one.weight.toFixed(3)}`;
 
 const SIGNS = { " ": "·", "\n": "⏎", "\r": "␍", "\t": "⇥", "\u00a0": "⍽" };
 // Characters that show nothing, or turn the text after them around.

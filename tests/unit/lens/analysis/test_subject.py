@@ -149,7 +149,7 @@ def test_options_of_watch_are_passed_on(root: Path) -> None:
     assert seen.sites == ["decoder.1.self"]
     assert seen.last.map("decoder.1.self").heads == (2,)
     assert seen.last.map("decoder.1.self").query.dtype == torch.float16
-    assert seen.weights("decoder.1.self", 2, valued=True).shape == (5, 5)
+    assert seen.weights("decoder.1.self", 2, by="value").shape == (5, 5)
 
 
 # Hugging Face's

@@ -27,7 +27,7 @@ from tests.page_cases import Elements, Read, named, noise
 from tests.unit.lens.recording.test_maps import OPTIONS, Made, apart, inputs, record
 
 HALF_A_LEVEL = 0.5 / 255
-A_PART = 1 / 255 / (1 << 16)  # the strongest are told to half of one; to a whole one where a level is full
+A_PART = 1 / 255 / (1 << 14)  # the strongest are told to half of one; to a whole one where a level is full
 HOSTILE = ["</script><b>x", "<!--", "שלום", "\n", "", "\u202e", "&amp;\"'", "x" * 300, "\ud800", "🙂", "\\u003c"]
 
 
@@ -68,7 +68,7 @@ def test_every_weight_is_there_as_a_byte_and_the_strongest_exactly(name: str, ba
 
 
 def test_what_is_exact_is_so_to_a_part_of_a_level() -> None:
-    """Of the very numbers that the page was made from, so that nothing but the 16 bits is left to differ."""
+    """Of the very numbers that the page was made from, so that nothing but the 14 bits is left to differ."""
     call = record(Made(**OPTIONS["plain"]), inputs()).last
     ((levels, exact),) = Read(payload(call)).maps
     truth = call.tile("made.0.self")
@@ -139,6 +139,69 @@ def test_twelve_by_twelve_heads_at_128_tokens_are_under_a_megabyte(spread: float
     assert causal is False or all(one["keys"] == 5 for one in told["maps"])
 
 
+# By value
+
+
+def test_the_norms_of_the_values_come_along(seen: Recording) -> None:
+    read = Read(payload(seen.last))
+    assert read.description["by"] == "weight"
+    shares, at = torch.tensor(read.shares()) / 65535, 0
+    for told in read.description["maps"]:
+        norms = seen.last.map(told["site"]).norms
+        assert norms is not None
+        assert (told["by"], told["norms"]["of"]) == ("weight", "|v W_O|")
+        columns = seen.last.extent(told["site"])[1]
+        found = shares[at : at + 4 * columns].reshape(4, columns) * torch.tensor(told["norms"]["largest"])[:, None]
+        torch.testing.assert_close(found, norms[0, :, :columns], atol=1e-4, rtol=1e-5)
+        at += 4 * columns
+    assert at == len(shares)
+    assert payload(seen.last, by="value").description["by"] == "value"
+
+
+def test_without_norms_nothing_is_claimed_of_them() -> None:
+    read = Read(payload(noise(1, 2, 6)))
+    assert read.norms == b""
+    assert read.description["maps"][0]["norms"] is None
+
+
+@pytest.mark.parametrize(("spread", "causal"), [(1.0, True), (3.0, True), (0.3, False), (0.6, False), (3.0, False)])
+def test_norms_fit_into_the_megabyte_too(spread: float, causal: bool) -> None:
+    """If need be, in place of exact weights; the badge says how many of those there are."""
+    call = noise(12, 12, 128, spread=spread, causal=causal, values=True)
+    made = page(call, title="noise", by="value")
+    assert len(made.encode()) < 1_000_000
+    told = json.loads(Elements(made).parts["description"])
+    assert all(one["norms"]["largest"] and one["cell"] == [1, 1] for one in told["maps"])
+    shown = dict(told["badge"]["lines"])["shown"]
+    assert ("exact" in shown) is (told["maps"][0]["keys"] > 0)
+
+
+def test_pooled_cells_are_by_the_measure_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plan, "TOGETHER", 2 * 2 * 50 * 50)
+    call = noise(2, 2, 150, spread=3.0, values=True)
+    read = Read(payload(call, by="value", site="layers.1.attn", head=1))
+    assert [(one["by"], one["cell"]) for one in read.description["maps"]] == [
+        ("value", (3, 3)),
+        ("value", (3, 3)),
+        ("weight", (1, 1)),
+    ]
+    for site, (levels, _) in zip(call.sites, read.maps, strict=False):
+        products = call.weights(site, by="value") / call.largest_norms(site)[:, None, None]
+        pooled = products.reshape(2, 50, 3, 50, 3).amax((2, 4))
+        assert ((levels / 255) - pooled).abs().max() <= HALF_A_LEVEL + 1e-5
+    assert len(read.shares()) == 150  # of the one head that is not pooled
+
+
+def test_questions_by_value_are_answered_with_products(seen: Recording) -> None:
+    ask, where = answers(seen.last), {"site": "decoder.1.cross", "head": 2, "by": "value"}
+    floats = lambda question: torch.frombuffer(bytearray(ask(question)), dtype=torch.float32)  # noqa: E731
+    torch.testing.assert_close(floats({**where, "row": 3}), seen.row("decoder.1.cross", 2, 3, by="value"))
+    part = seen.weights("decoder.1.cross", 2, (1, 3), (0, 2), by="value")
+    torch.testing.assert_close(floats({**where, "rows": [1, 3], "columns": [0, 2]}).reshape(2, 2), part)
+    cells = seen.tile("decoder.1.cross", 2, cell=(2, 3), pool="max", by="value")
+    torch.testing.assert_close(floats({**where, "cell": [2, 3]}), cells.flatten())
+
+
 def test_weights_that_are_no_weights_are_counted_and_claim_nothing() -> None:
     call = noise(1, 2, 6)
     one = call.maps["layers.0.attn"]
@@ -205,7 +268,7 @@ def test_no_token_can_break_the_page() -> None:
     made = page(call, title="</title><script>alert(1)</script>")
     made.encode("utf-8")
     found = Elements(made)
-    assert found.tags.count("script") == 4
+    assert found.tags.count("script") == 5
     assert "b" not in found.tags
     assert found.payload().description["texts"][0]["tokens"] == HOSTILE
     assert "<script>alert" in found.text

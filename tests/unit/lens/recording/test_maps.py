@@ -228,12 +228,12 @@ def test_some_heads_only() -> None:
 
 def test_values_weigh(tmp_path: Path) -> None:
     given = inputs()
-    seen = record(Made(), given, values=True)
+    seen = record(Made(), given)
     norms = given[3][1, 0].norm(dim=-1)
     expected = seen.weights("made.0.self", 1, batch=1) * norms
-    torch.testing.assert_close(seen.weights("made.0.self", 1, batch=1, valued=True), expected)
+    torch.testing.assert_close(seen.weights("made.0.self", 1, batch=1, by="value"), expected)
     with pytest.raises(InputError, match="values=True"):
-        record(Made(), given).weights("made.0.self", 0, valued=True)
+        record(Made(), given, values=False).weights("made.0.self", 0, by="value")
 
 
 def test_spilled_to_disk_it_reads_the_same(tmp_path: Path) -> None:
@@ -298,7 +298,7 @@ def test_rows_that_look_nowhere_are_zeros_and_compared_with_nothing() -> None:
 
 @pytest.mark.parametrize("name", OPTIONS)
 def test_saved_and_loaded_it_is_the_same(name: str, tmp_path: Path) -> None:
-    seen = record(Made(**OPTIONS[name]), inputs(), tokenizer=lambda number: f"w{number}", values=True)
+    seen = record(Made(**OPTIONS[name]), inputs(), tokenizer=lambda number: f"w{number}")
     seen.save(tmp_path / "one.regard")
     again = Recording.load(tmp_path / "one.regard")
     assert again.sites == seen.sites
@@ -306,8 +306,8 @@ def test_saved_and_loaded_it_is_the_same(name: str, tmp_path: Path) -> None:
     assert again.badge == seen.badge
     torch.testing.assert_close(each_map(again), each_map(seen), atol=0, rtol=0)
     torch.testing.assert_close(again.received("made.0.self"), seen.received("made.0.self"), atol=0, rtol=0)
-    valued = again.weights("made.0.self", 0, valued=True)
-    torch.testing.assert_close(valued, seen.weights("made.0.self", 0, valued=True), atol=0, rtol=0)
+    valued = again.weights("made.0.self", 0, by="value")
+    torch.testing.assert_close(valued, seen.weights("made.0.self", 0, by="value"), atol=0, rtol=0)
     assert again.heads() == seen.heads()
 
 

@@ -52,7 +52,7 @@ def in_words(content: Payload) -> str:
 
 def data(content: Payload) -> str:
     """In elements that no browser runs or shows."""
-    parts = (("levels", content.levels), ("exact", content.exact))
+    parts = (("levels", content.levels), ("exact", content.exact), ("norms", content.norms))
     coded = "\n".join(
         f'<script type="text/plain" data-part="{name}">{b64encode(part).decode()}</script>' for name, part in parts
     )

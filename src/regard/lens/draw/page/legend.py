@@ -33,7 +33,8 @@ def describe(call: ForwardCall, plates: Sequence[Plate], batch: int, keys: Seque
             "written": texts.add(call, plate.site, batch, 0, "output") if call.writes(plate.site) else None,
             "says": [sides_in_words(call, plate.site, row) for row in rows_of(call, plate.site)],
             "cell": plate.cell, "bound": bound(call, plate.site), "own": own(call, plate.site), "keys": exact,
-            "closer": plate.closer, "measures": measures(call, plate, batch) if counted else None,
+            "closer": plate.closer, "by": plate.by, "norms": norms(call, plate, batch),
+            "measures": measures(call, plate, batch) if counted else None,
             "badge": badge_lines(call.map(plate.site).badge.pooled(plate.pooling), exact),
         }
         for plate, exact in zip(plates, keys, strict=True)
@@ -88,6 +89,15 @@ def measures(call: ForwardCall, plate: Plate, batch: int) -> list[list[float] | 
     means = [part[0][:, rows.to(part.device)].double().mean(-1)[shown] for part in both]
     pairs = zip(*(mean.tolist() for mean in means), strict=True)
     return [[round(number, 4) for number in pair] if all(map(math.isfinite, pair)) else None for pair in pairs]
+
+
+def norms(call: ForwardCall, plate: Plate, batch: int) -> dict[str, Any] | None:
+    """What the norms of the values are of, and the largest of each head; None where they were not kept."""
+    one = call.map(plate.site)
+    if one.norms is None:
+        return None
+    largest = call.largest_norms(plate.site, plate.heads, batch).double().tolist()
+    return {"of": one.norm_symbol, "largest": [float(f"{number:.6g}") for number in largest]}
 
 
 def badge_lines(badge: Badge, keys: int) -> dict[str, Any]:

@@ -18,7 +18,8 @@ def show(call: ForwardCall, **options: Unpack[PageOptions]) -> Any:
     still = Still(fragment_of(content), line(content))
     if find_spec("anywidget") is None:
         return still
-    return widget(content.json, content.levels, content.exact, answers(call, options.get("batch", 0)), still)
+    packed = {"levels": content.levels, "exact": content.exact, "norms": content.norms}
+    return widget(content.json, packed, answers(call, options.get("batch", 0)), still)
 
 
 def line(content: Payload) -> str:

@@ -1,4 +1,4 @@
-"""What a page is drawn from: a description in JSON, and two deflated strings of bytes."""
+"""What a page is drawn from: a description in JSON, and three deflated strings of bytes."""
 
 from __future__ import annotations
 
@@ -10,24 +10,26 @@ from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
-from regard.lens.draw.page.cells import KEYS, Cells, cells
+from regard.lens.draw.page.cells import KEYS, Cells, cells, norm_parts
 from regard.lens.draw.page.legend import describe, headline
-from regard.lens.draw.page.plan import plan
+from regard.lens.draw.page.plan import Plate, plan
 from regard.lens.recording.forward import ForwardCall
+from regard.lens.recording.map import By
 from regard.lens.recording.tokens import Row
 
-ROOM = 689_000  # deflated bytes: in base64, with the code beside them, just under a megabyte
-FEWER = (KEYS, 3, 1)  # exact keys a row: as many as there is room for, at least one
+ROOM = 685_000  # deflated bytes: in base64, with the code beside them, just under a megabyte
+FEWER = (KEYS, 3, 1)  # exact keys a row: as many as there is room for, at least one; none, if then the norms fit
 VERSION = 1
 # Level, memory and strategy of zlib. Noise is smallest without a search for repetitions, and where rows differ in short
 # blocks (of little memory), each with a code of its own.
 FOR_LEVELS = ((6, 9, zlib.Z_DEFAULT_STRATEGY), (6, 9, zlib.Z_HUFFMAN_ONLY), (6, 7, zlib.Z_HUFFMAN_ONLY))
+EMPTY = 8  # bytes of nothing, deflated
 FOR_EXACT = ((9, 7, zlib.Z_FILTERED),)
 
 
 class PageOptions(TypedDict, total=False):
     """What a page opens with: a site, and with it a head; the text of the batch; its title, by default the text;
-    which tokens stand beside the rows of a decoder.
+    which tokens stand beside the rows of a decoder; weights, or what they bring.
     """
 
     title: str | None
@@ -35,6 +37,7 @@ class PageOptions(TypedDict, total=False):
     head: int | None
     batch: int
     row: Row
+    by: By
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,7 @@ class Payload:
     description: dict[str, Any]
     levels: bytes  # deflated: every weight as a byte
     exact: bytes  # deflated: the strongest keys of each row
+    norms: bytes  # deflated: of each value, as a part of the largest, in 16 bits
 
     @property
     def json(self) -> str:
@@ -54,10 +58,12 @@ class Payload:
 def payload(call: ForwardCall, **options: Unpack[PageOptions]) -> Payload:
     """Of every head of a call."""
     title, site, head, batch = options.get("title"), options.get("site"), options.get("head"), options.get("batch", 0)
-    plates = plan(call, batch, site, head)
+    by = options.get("by", "weight")
+    plates = plan(call, batch, site, head, by)
     numbers = [cells(call, plate, batch) for plate in plates]
     levels = deflated(b"".join(part.levels for part in numbers), FOR_LEVELS)
-    keys, exact = fitting(numbers, ROOM - len(levels))
+    norms = deflated(norm_planes(call, plates, batch), FOR_EXACT)
+    keys, exact = fitting(numbers, ROOM - len(levels) - len(norms), FEWER if len(norms) <= EMPTY else (*FEWER, 0))
     each = [0 if plate.pooled or part.broken else keys for plate, part in zip(plates, numbers, strict=True)]
     description = describe(call, plates, batch, each)
     for one, part in zip(description["maps"], numbers, strict=True):
@@ -68,8 +74,9 @@ def payload(call: ForwardCall, **options: Unpack[PageOptions]) -> Payload:
         "title": title or headline(call, batch),
         "open": start,
         "row": options.get("row", "output"),
+        "by": by,
     }
-    return Payload({**first, **description}, levels, exact)
+    return Payload({**first, **description}, levels, exact, norms)
 
 
 def deflated(data: bytes, ways: Sequence[tuple[int, int, int]]) -> bytes:
@@ -78,9 +85,9 @@ def deflated(data: bytes, ways: Sequence[tuple[int, int, int]]) -> bytes:
     return min((packer.compress(data) + packer.flush() for packer in packers), key=len)
 
 
-def fitting(plates: Sequence[Cells], room: int) -> tuple[int, bytes]:
+def fitting(plates: Sequence[Cells], room: int, fewer: Sequence[int]) -> tuple[int, bytes]:
     """How many keys of a row are exact, and their bytes."""
-    for keys in FEWER:
+    for keys in fewer:
         packed = deflated(planes([part for part in plates if not part.broken], keys), FOR_EXACT)
         if len(packed) <= room:
             break
@@ -93,5 +100,15 @@ def planes(plates: Sequence[Cells], keys: int) -> bytes:
         np.concatenate([part[..., :keys].numpy().astype("<u2").ravel() for part in parts] or [np.zeros(0, "<u2")])
         for parts in ([part.places_RHK for part in plates], [part.parts_RHK for part in plates])
     ]
-    halves = [half.astype("u1") for part in numbers for half in (part & 255, part >> 8)]
-    return b"".join(half.tobytes() for half in halves)
+    return b"".join(map(low_and_high, numbers))
+
+
+def norm_planes(call: ForwardCall, plates: Sequence[Plate], batch: int) -> bytes:
+    """The norms of all maps that the page can multiply by them: those that are not pooled."""
+    known = [plate for plate in plates if not plate.pooled and call.map(plate.site).norms is not None]
+    parts = [norm_parts(call, plate, batch).numpy().astype("<u2").ravel() for plate in known]
+    return low_and_high(np.concatenate(parts or [np.zeros(0, "<u2")]))
+
+
+def low_and_high(numbers: np.ndarray[Any, Any]) -> bytes:
+    return b"".join(half.astype("u1").tobytes() for half in (numbers & 255, numbers >> 8))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from regard.attention.tiles import Pool
 from regard.errors import InputError
 from regard.lens.recording.forward import ForwardCall
+from regard.lens.recording.map import By
 
 TOGETHER = 1 << 22  # cells of all maps of a page: 12 x 12 heads are shown weight by weight up to 170 tokens
 CLOSER = 1 << 22  # cells of the head, or the site, that was asked for: weight by weight up to 2,048 tokens
@@ -24,6 +25,7 @@ class Plate:
     columns: int  # and across
     cell: tuple[int, int] = (1, 1)  # tokens that one cell stands for
     closer: bool = False  # shown finer than the others, because it was asked for
+    by: By = "weight"  # what a cell is: pooled, it can be only one; else the page itself multiplies by the norms
 
     @property
     def pooled(self) -> bool:
@@ -35,11 +37,20 @@ class Plate:
         return f"{POOL} of {self.cell[0]} x {self.cell[1]}" if self.pooled else "none"
 
 
-def plan(call: ForwardCall, batch: int, site: str | None, head: int | None) -> list[Plate]:
+def plan(call: ForwardCall, batch: int, site: str | None, head: int | None, by: By = "weight") -> list[Plate]:
     """All heads within `TOGETHER` cells; if that needs pooling, the site or head asked for once more, within `CLOSER`.
 
-    A head that is not in the recording is an error of `Call.pick`, as everywhere.
+    A head that is not in the recording is an error of `ForwardCall.pick`, as everywhere. Pooled cells are `by` weight
+    or value as asked: both would be twice as many bytes.
     """
+    for one in call.maps.values():
+        one.norms_by(by)
+    plates = plates_by_weight(call, batch, site, head)
+    return [replace(plate, by=by if plate.pooled else "weight") for plate in plates]
+
+
+def plates_by_weight(call: ForwardCall, batch: int, site: str | None, head: int | None) -> list[Plate]:
+    """The plates of a plan, by weight."""
     whole = [Plate(name, one.heads, *call.extent(name, batch)) for name, one in call.maps.items()]
     plates = list(fitted(whole, TOGETHER))
     if site is None and head is not None:
