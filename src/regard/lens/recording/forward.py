@@ -125,8 +125,8 @@ class ForwardCall:
                 found=f"heads {', '.join(map(str, one.heads))}",
                 do="choose one of them, or a list; they count from 0; leave it out for all",
             )
-        places = [one.heads.index(number) for number in numbers]
-        return one.pick(batch, places[0] if is_position(head) else places)
+        indices = [one.heads.index(number) for number in numbers]
+        return one.pick(batch, indices[0] if is_position(head) else indices)
 
     def weights(
         self, site: str, head: HeadNumbers = None, rows: Positions = None, columns: Positions = None, batch: int = 0,
