@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from regard.attention.scores import HALVES, LOW, NOWHERE, Scores
-from regard.attention.torch_names import flash_with_lse, takes_flash
+from regard.attention.torch_names import flash_with_lse, only_sdpa, takes_flash
 
 EXACT = (torch.float32, torch.float64)  # in half precision the kernel sums what it has rounded
 GRID = 1 << 24  # the largest mask we build for it; beyond that the tiled path needs less memory
@@ -104,7 +104,10 @@ def fused_with_lse(scores: Scores, value_BJKV: Tensor, dropout: float = 0.0) -> 
     """The same output, bit for bit, and the lse (B..., J, G, Q) where the kernel that SDPA takes gives it too."""
     inputs, scale = sdpa_inputs(scores, value_BJKV), scores.rule.scale
     four_tensors = inputs.query, inputs.key, inputs.value, additive(inputs.mask, inputs.query)
-    if inputs.grouped or scores.dtype not in EXACT or not takes_flash(*four_tensors, inputs.causal, dropout, scale):
+    added_to_whole_rows = bool(scores.terms) and inputs.mask is None  # which the softmax does not see, and lse does
+    if inputs.grouped or scores.dtype not in EXACT or added_to_whole_rows or not only_sdpa(scores.device.type):
+        return fused(scores, value_BJKV, dropout), None
+    if not takes_flash(*four_tensors, inputs.causal, dropout, scale):
         return fused(scores, value_BJKV, dropout), None
     output, lse = flash_with_lse(*four_tensors, inputs.causal, scale)
     lse = lse.reshape(scores.query_BJGQD.shape[:-1])

@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 from torch.utils import _pytree
 
@@ -18,6 +19,10 @@ NAMES = {
     " forwards again; instead: whatever torch.utils.checkpoint asks, or a flag set by a hook on every gradient",
     "torch.ops.aten._scaled_dot_product_flash_attention_for_cpu": "the one kernel on a CPU that gives the lse of every"
     " row; instead: let `takes_flash` and `logsumexp.kernel_knows` answer False, and lse is computed block by block",
+    "torch._C._nn.scaled_dot_product_attention": "PyTorch's own function, also where somebody has put another in its"
+    " place; instead: what torch.nn.functional takes it from",
+    "torch.overrides._get_current_function_mode_stack": "tells whether a function mode would look at a call; instead:"
+    " let `only_sdpa` answer False, and lse is computed by a second pass",
     "torch._fused_sdp_choice": "tells which kernel scaled_dot_product_attention takes; instead: as above",
     "torch._C.DisableTorchFunction": "keeps function modes, our own among them, from looking at what a recorder does;"
     " instead: what torch.overrides offers to the same end",
@@ -29,6 +34,7 @@ NAMES = {
     "torch._dynamo": "imported with the first thing that is compiled, and writes _orig_mod into the names of a compiled"
     " model's parts; instead: the new ones into `COMPILER` and `COMPILED`",
 }
+SDPA = torch._C._nn.scaled_dot_product_attention
 COMPILED = "_orig_mod."
 COMPILER = "torch._dynamo"
 
@@ -38,6 +44,17 @@ tree_map = _pytree.tree_map
 def in_backward() -> bool:
     """Are we inside a backward pass?"""
     return torch._C._current_graph_task_id() != -1
+
+
+def only_sdpa(device: str) -> bool:
+    """Would a call of scaled_dot_product_attention come to PyTorch's own as it is?
+
+    Somebody may have put a function of their own in its place, a function mode may look on or change it, and autocast
+    rounds what it is given.
+    """
+    modes = torch.overrides._get_current_function_mode_stack()
+    plain = F.scaled_dot_product_attention is SDPA and all(getattr(mode, "passes_on", False) for mode in modes)
+    return plain and not torch.is_autocast_enabled(device)
 
 
 def takes_flash(

@@ -1,7 +1,7 @@
 """The seam: the one place of a layer where its attention can be taken hold of from outside.
 
 A hook gets the site's name, the next function in line and the arguments of `attend`, and gives back the output. Hooks
-nest, the newest outermost, and are let go in the same way; those that only look on stand innermost, so that what they
+nest, the newest outermost, and leave in any order; those that only look on stand innermost, so that what they
 see is what is computed, whatever others change before.
 """
 

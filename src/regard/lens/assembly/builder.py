@@ -85,7 +85,8 @@ def path_of_site(call: CallSteps, site: SiteSteps, paths: Tensor, sizes: Sequenc
         rows = paths[:, turn] if turn < paths.shape[1] else torch.full_like(paths[:, 0], -1)
         columns.append(torch.where(rows < 0, rows, rows * step.texts // max(sizes[step.turn], 1)))
     path = torch.stack(columns, 1)
-    if bool((path[:, 0] < 0).any()):
+    sizes_of_steps = torch.tensor([step.texts for step in steps])
+    if bool((path[:, 0] < 0).any()) or bool((path >= sizes_of_steps).any()):
         raise InputError(
             "a text ended before the last step, and its rows were computed anew at each",
             found="beams without a cache", do="generate with use_cache=True",
@@ -94,8 +95,9 @@ def path_of_site(call: CallSteps, site: SiteSteps, paths: Tensor, sizes: Sequenc
 
 
 def text_of(call: CallSteps, paths: Tensor) -> Text | None:
-    pieces = [ids for ids in call.turns if ids is not None]
-    if not pieces or len(pieces) != len(call.turns):
+    turns = call.turns or [call.given]  # an encoder alone has read what was given, and nobody goes on from it
+    pieces = [ids for ids in turns if ids is not None]
+    if not pieces or len(pieces) != len(turns):
         return None
     rows = []
     for path in paths.tolist():

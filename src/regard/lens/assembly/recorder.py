@@ -136,7 +136,7 @@ class Recorder:
     @contextmanager
     def inside(self, call: CallSteps) -> Iterator[CallSteps]:
         """What is captured within belongs to this call, which may have been begun earlier."""
-        before = self.current, self.depth
+        before = self.current if self.depth else None, self.depth
         self.current, self.depth = call, self.depth + 1
         try:
             yield call
@@ -147,8 +147,8 @@ class Recorder:
     def capture(self, capture: AttentionCapture) -> None:
         """Keep what this attention's weights are made from."""
         self.count += 1
-        if self.current is None:
-            self.current = self.open()  # a part of the model, called by itself
+        if self.current is None or (not self.depth and capture.site in self.current.steps):
+            self.current = self.open()  # a part of the model, called by itself, or once more
             self.current.begin(None, None)
         if self.options.wants(capture.site):
             with torch.autocast(capture.query.device.type, enabled=False):  # what the model may round, we may not

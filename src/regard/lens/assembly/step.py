@@ -128,9 +128,8 @@ class ProjectedValues:
         if self.projection is None:
             alone: Tensor = value.norm(dim=-1)
             return alone
-        width = value.shape[-1]
-        by_head = torch.stack([self.projection[:, head * width : (head + 1) * width].T for head in heads])
-        by_head = by_head.to(value)  # (H, V, model dim)
+        by_head = self.projection.to(value).unflatten(1, (-1, value.shape[-1])).permute(1, 2, 0)  # (H, V, model dim)
+        by_head = by_head if heads == tuple(range(len(by_head))) else by_head[list(heads)]
         few = max(1, PROJECTED // max(1, value.shape[0] * by_head.shape[0] * by_head.shape[2]))
         return torch.cat([(block @ by_head).norm(dim=-1) for block in value.split(few, 2)], -1)
 

@@ -9,13 +9,13 @@ from typing import Any
 
 from torch import nn
 
-from regard.attention.torch_names import in_backward
+from regard.attention.torch_names import COMPILED
 from regard.errors import InputError, KindError, UnknownNameError
 from regard.lens.assembly.builder import follow
 from regard.lens.assembly.recorder import Recorder
 from regard.lens.assembly.watch_options import WatchOptions
 from regard.lens.hooks.modules import Method, read_ids, wrapped
-from regard.lens.hooks.session import CallListener, Session, registered
+from regard.lens.hooks.session import CallListener, Session, registered, slow_path, uncompiled
 from regard.models import Recurrent, seams
 from regard.models.seam import Hook
 from regard.tasks import Generator, Translator
@@ -29,32 +29,33 @@ def attach(model: nn.Module, recorder: CallListener | None = None, *, hook: Hook
     stands between the model and its attention and may change it. Sessions nest, the newest outermost, and end in any
     order; at the end the model is as it was.
     """
+    model = getattr(model, COMPILED.removesuffix("."), model) if seams(model) else model
     session = Session(model, recorder, hook)
-    if seams(model):
-        from regard.lens.hooks.own_models import own_model
+    with uncompiled():
+        if seams(model):
+            from regard.lens.hooks.own_models import own_model
 
-        with own_model(session):
+            with own_model(session):
+                yield
+            return
+        if isinstance(model, Recurrent):
+            raise InputError(
+                f"this model has no attention to {'watch' if hook is None else 'change'}",
+                found=f"{type(model.cells).__name__}: the whole source in one vector",
+                do="use a recurrent model with attention=True, or another family",
+            )
+        with others_model(session):
             yield
-        return
-    if isinstance(model, Recurrent):
-        raise InputError(
-            f"this model has no attention to {'watch' if hook is None else 'change'}",
-            found=f"{type(model.cells).__name__}: the whole source in one vector",
-            do="use a recurrent model with attention=True, or another family",
-        )
-    with others_model(session):
-        yield
 
 
 @contextmanager
 def others_model(session: Session) -> Iterator[None]:
     """A model of Hugging Face's, or any on PyTorch's functions."""
     from regard.lens.hooks.attention_interface import attention_interface  # only then is their library asked for
-    from regard.lens.hooks.torch_functions import torch_functions
 
     with ExitStack() as stack:
-        stack.enter_context(registered(session))
-        stack.enter_context(attention_interface(session.model))
+        for context in (registered(session), attention_interface(session.model), slow_path()):
+            stack.enter_context(context)
         for module in session.model.modules():
             if generates(module):
                 from regard.lens.hooks.generate import watched_generate
@@ -64,7 +65,6 @@ def others_model(session: Session) -> Iterator[None]:
                 stack.enter_context(wrapped(module, "forward", partial(watched_forward, session, module)))
             else:
                 stack.enter_context(followed(session, module))
-        stack.enter_context(torch_functions())
         yield
 
 
@@ -75,15 +75,17 @@ def generates(module: nn.Module) -> bool:
 
 def watched_forward(session: Session, module: nn.Module, forward: Method) -> Method:
     """The forward of a model that reads a text: one call, or within `generate` one turn of it."""
+    from regard.lens.hooks.torch_functions import AttentionMode
 
     @wraps(forward)
     def watched(*args: Any, **kwargs: Any) -> Any:
-        if in_backward():  # gradient checkpointing computes again what was seen before
+        if session.computed_again():
             return forward(*args, **kwargs)
         with session.exclusive():
             if not session.stack.frames:
                 ids, target = read_ids(module, forward, args, kwargs)
-                with session.reading(module, ids, target, cached=kwargs.get("past_key_values") is not None):
+                cached = kwargs.get("past_key_values") is not None
+                with session.reading(module, ids, target, cached=cached), AttentionMode():
                     return forward(*args, **kwargs)
             session.enter(module)  # it is a part of the model that is being called
             failed = True
@@ -100,21 +102,54 @@ def watched_forward(session: Session, module: nn.Module, forward: Method) -> Met
 @contextmanager
 def followed(session: Session, module: nn.Module) -> Iterator[None]:
     """The session knows while this module is being called."""
-
-    def enter(module: nn.Module, args: Any) -> None:
-        if not in_backward():
-            session.enter(module)
-
-    def leave(module: nn.Module, args: Any, output: Any) -> None:
-        if not in_backward():
-            session.leave(module, failed=output is None)
-
-    hooks = module.register_forward_pre_hook(enter), module.register_forward_hook(leave, always_call=True)
+    handles = (
+        module.register_forward_pre_hook(EnterHook(session)),
+        module.register_forward_hook(LeaveHook(session), always_call=True),
+    )
     try:
         yield
     finally:
-        for handle in hooks:
+        for handle in handles:
             handle.remove()
+
+
+class EnterHook:
+    """Before the forward of a module. A copy of the module has none of ours: what is in its place does nothing."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+
+    def __call__(self, module: nn.Module, args: Any) -> None:
+        if not self.session.computed_again() and self.session.enter(module):
+            from regard.lens.hooks.torch_functions import AttentionMode
+
+            mode: Any = AttentionMode()
+            self.session.mode = mode.__enter__()
+
+    def __reduce__(self) -> tuple[Any, tuple[()]]:
+        return no_hook, ()
+
+
+class LeaveHook(EnterHook):
+    """After it, also where it has failed."""
+
+    def __call__(self, module: nn.Module, args: Any, output: Any = None) -> None:
+        if self.session.computed_again() or not self.session.called:  # another thread, which was refused, comes by too
+            return
+        mode = self.session.mode if len(self.session.stack.frames) == 1 else None
+        if mode is not None:
+            self.session.mode = None
+            mode.__exit__(None, None, None)
+        self.session.leave(module, failed=output is None)
+
+
+def no_hook() -> Method:
+    """A hook that does nothing."""
+    return nothing
+
+
+def nothing(*_: Any) -> None:
+    pass
 
 
 @contextmanager

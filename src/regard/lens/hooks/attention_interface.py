@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -16,6 +17,8 @@ from regard.lens.hooks.attention_call import AttentionCall, output_projection, s
 from regard.lens.hooks.lazy_mask import lazy_mask, with_mask
 from regard.lens.hooks.session import SharedContext, attention_around, dispatch
 from regard.lens.hooks.transformers_internals import NAME, ImplementationName, collected, usual
+
+SWITCHING = threading.Lock()
 
 
 def attention(
@@ -95,17 +98,19 @@ def attention_interface(model: nn.Module) -> Iterator[None]:
         return
     register()
     configs = list({id(config): config for part in models for config in family(part.config)}.values())
-    names = [ImplementationName.of(config) for config in configs]
-    try:
+    with SWITCHING:  # until all is in its place: other threads may share a config
+        names = [ImplementationName.of(config) for config in configs]
         with quietly():  # of models that do not follow it, transformers would warn: we count instead
             for part in models:
                 part.set_attn_implementation(NAME)
         for config, name in zip(configs, names, strict=True):
             name.put(config)
+    try:
         yield
     finally:
-        for config, name in zip(configs, names, strict=True):
-            name.let_go(config)
+        with SWITCHING:
+            for config, name in zip(configs, names, strict=True):
+                name.let_go(config)
 
 
 def family(config: Any) -> Iterator[Any]:

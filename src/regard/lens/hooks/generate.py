@@ -93,8 +93,10 @@ class OrderedBeamSearch:
         config = model_kwargs["generation_config"]
         wanted = config.return_dict_in_generate
         config.return_dict_in_generate = True
-        result = beam_search(model, input_ids, **model_kwargs)
-        config.return_dict_in_generate = wanted
+        try:
+            result = beam_search(model, input_ids, **model_kwargs)
+        finally:
+            config.return_dict_in_generate = wanted
         for order in self.orders:
             order.append(result.beam_indices)
         return result if wanted else result.sequences

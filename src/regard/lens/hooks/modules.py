@@ -9,7 +9,6 @@ import weakref
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import update_wrapper
 from typing import Any
@@ -152,40 +151,46 @@ class WrappedMethod:
             method = around(method)
         return method(*args, **kwargs)
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+    def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
         """A copy of a watched object is not watched."""
-        return deepcopy(self.method, memo)
+        return (getattr, (self.owner(), self.name)) if self.own is None else (itself, (self.own,))
 
 
-def wrap(owner: Any, name: str, around: Around) -> None:
+def itself(method: Method) -> Method:
+    return method
+
+
+def wrap(owner: Any, name: str, around: Around) -> WrappedMethod:
     """This method of this one object goes through `around` from now on."""
     with WRAPPING:
         present = owner.__dict__.get(name)
         method = present if isinstance(present, WrappedMethod) else WrappedMethod(owner, name)
         method.layers = (*method.layers, around)
         owner.__dict__[name] = method
+        return method
 
 
-def unwrap(owner: Any, name: str, around: Around) -> None:
-    """It does not any more; after the last the object has what it had."""
+def unwrap(owner: Any, method: WrappedMethod, around: Around) -> None:
+    """It does not any more; after the last the object has what it had, unless somebody has put another there since."""
     with WRAPPING:
-        method = owner.__dict__[name]
         newest = max(place for place, layer in enumerate(method.layers) if layer is around)
         method.layers = (*method.layers[:newest], *method.layers[newest + 1 :])
-        if not method.layers and method.own is not None:
-            owner.__dict__[name] = method.own
-        elif not method.layers:
-            owner.__dict__.pop(name)
+        if method.layers or owner.__dict__.get(method.name) is not method:
+            return
+        if method.own is not None:
+            owner.__dict__[method.name] = method.own
+        else:
+            owner.__dict__.pop(method.name)
 
 
 @contextmanager
 def wrapped(owner: Any, name: str, around: Around) -> Iterator[None]:
     """The same for the length of a with block."""
-    wrap(owner, name, around)
+    method = wrap(owner, name, around)
     try:
         yield
     finally:
-        unwrap(owner, name, around)
+        unwrap(owner, method, around)
 
 
 def read_ids(

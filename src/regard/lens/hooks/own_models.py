@@ -33,10 +33,8 @@ def own_model(session: Session) -> Iterator[None]:
         for module in session.model.modules():
             if isinstance(seam := getattr(module, "seam", None), Seam):
                 stack.enter_context(seam.hooked(at_seam(session, module), innermost=session.hook is None))
-        if session.recorder is not None:
-            assert isinstance(session.recorder, Recorder)
-            for name, around in methods(session.model, Calls(session, session.recorder, stack)).items():
-                stack.enter_context(wrapped(session.model, name, around))
+        for name, around in methods(session, stack).items():
+            stack.enter_context(wrapped(session.model, name, around))
         yield
 
 
@@ -71,9 +69,8 @@ class Calls:
 
     def follow_beams(self, cache: Cache, around: Around) -> None:
         """Until the session ends, or nobody uses the cache any more."""
-        wrap(cache, "select", around)
-        unused = weakref.ref(cache)
-        self.stack.callback(lambda: None if (used := unused()) is None else unwrap(used, "select", around))
+        method, unused = wrap(cache, "select", around), weakref.ref(cache)
+        self.stack.callback(lambda: None if (used := unused()) is None else unwrap(used, method, around))
 
     def outermost(self, read: Callable[..., Any]) -> Around:
         """A method that reads a text, `read(method, ...)`; called by another such method it is a part of that call."""
@@ -91,6 +88,17 @@ class Calls:
         return around
 
 
+def one_thread(session: Session, method: Method) -> Method:
+    """Where heads are changed nothing is recorded; but a change knows its position, and serves one text at a time."""
+
+    @wraps(method)
+    def alone(*args: Any, **kwargs: Any) -> Any:
+        with session.exclusive():
+            return method(*args, **kwargs)
+
+    return alone
+
+
 def followed_select(call: CallSteps, method: Method) -> Method:
     """The cache's `select`, by which beams move, told to the call that it belongs to."""
 
@@ -101,8 +109,14 @@ def followed_select(call: CallSteps, method: Method) -> Method:
     return select
 
 
-def methods(model: nn.Module, calls: Calls) -> dict[str, Around]:
-    """Those of the model that begin or go on with a text."""
+def methods(session: Session, stack: ExitStack) -> dict[str, Around]:
+    """Those of the model that begin or go on with a text, as they are while the session lasts."""
+    model = session.model
+    if session.recorder is None:
+        readers = ("forward", "encode", "decode", "start", "advance")
+        return {name: partial(one_thread, session) for name in readers if hasattr(model, name)}
+    assert isinstance(session.recorder, Recorder)
+    calls = Calls(session, session.recorder, stack)
     if isinstance(model, Transformer):
         reader: Any = TransformerCalls(calls)
         return {name: calls.outermost(getattr(reader, name)) for name in ("forward", "encode", "decode")}

@@ -7,6 +7,7 @@ thread at a time, calls and their turns, hooks in order, and release in any orde
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
@@ -17,7 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.attention import attend
-from regard.attention.torch_names import COMPILED, in_backward, unwatched
+from regard.attention.torch_names import COMPILED, COMPILER, in_backward, unwatched
 from regard.errors import InputError
 from regard.lens.assembly.step import AttentionCapture
 from regard.lens.hooks.attention_call import AttentionCall, Kernel, score_options
@@ -48,11 +49,17 @@ class Session:
         self.tokens_read = 0  # of the text that this generation writes
         self.beam_orders: list[Tensor] = []  # one for each search that has ended
         self.late = False  # is a part of the model being called by itself, of which the recorder does not know yet?
+        self.alone = False  # is one, of which it knows?
+        self.mode: AbstractContextManager[Any] | None = None  # PyTorch's functions caught, while one is
 
     @property
     def called(self) -> bool:
         """Is a module of this model being called, in this thread?"""
         return bool(self.stack.frames) and self.thread == threading.get_ident()
+
+    def computed_again(self) -> bool:
+        """Does gradient checkpointing compute what was captured before? What was changed is to be changed again."""
+        return self.hook is None and in_backward()
 
     @contextmanager
     def exclusive(self) -> Iterator[None]:
@@ -92,6 +99,7 @@ class Session:
             self.next_text()
         else:
             self.recorder.begin_call()
+            self.alone = True
         self.late = False
 
     @contextmanager
@@ -101,6 +109,7 @@ class Session:
             with unwatched():
                 self.recorder.begin_call(self.new_ids(ids, cached), target=self.new_ids(target, cached))
         try:
+            self.thread = threading.get_ident()
             self.stack.push(module)
             yield
             self.stack.pop(module)
@@ -140,26 +149,31 @@ class Session:
         self.tokens_read += ids.shape[1] - known
         return ids[:, known:]
 
-    def enter(self, module: nn.Module) -> None:
-        """By itself, a part of the model is a call of its own once it attends."""
+    def enter(self, module: nn.Module) -> bool:
+        """A module of the model is called. Is it the outermost? By itself it is a call of its own once it attends."""
         with self.exclusive():
-            if not self.stack.frames:
-                self.late = True
+            outermost = not self.stack.frames
+            if outermost:
+                self.late, self.thread = True, threading.get_ident()
+                self.lock.acquire()  # until it has returned
             self.stack.push(module)
+        return outermost
 
-    def leave(self, module: nn.Module, *, failed: bool) -> None:
+    def leave(self, module: nn.Module, *, failed: bool) -> bool:
+        """It has returned, or failed. Was it the outermost?"""
         self.stack.pop(module)
         if self.stack.frames:
-            return
-        begun = bool(self.stack.counts) and not self.generating and self.recorder is not None
+            return False
         try:
             if not failed:
                 self.check_complete(whole=False)
         finally:
-            self.late = False
             self.stack.clear()
-            if begun and self.recorder is not None:
+            if self.alone and self.recorder is not None:
                 self.recorder.end_call()
+            self.late = self.alone = False
+            self.lock.release()
+        return True
 
     def check_complete(self, *, whole: bool) -> None:
         """The end of a pass through the model or a part of it: refused if attention ran that nobody could see."""
@@ -273,3 +287,26 @@ class SharedContext:
                 self.sessions -= 1
                 if not self.sessions:
                     self.stack.close()
+
+
+@SharedContext
+@contextmanager
+def slow_path() -> Iterator[None]:
+    """Without the fused layers of nn.Transformer, which call no attention function at all."""
+    before = torch.backends.mha.get_fastpath_enabled()
+    torch.backends.mha.set_fastpath_enabled(False)
+    try:
+        yield
+    finally:
+        torch.backends.mha.set_fastpath_enabled(before)
+
+
+@SharedContext
+@contextmanager
+def uncompiled() -> Iterator[None]:
+    """Without what torch.compile has made, which calls nothing of ours: what was compiled runs as it was written."""
+    if COMPILER not in sys.modules:  # then nothing has been compiled, and asking would import much
+        yield
+        return
+    with torch.compiler.set_stance("force_eager"):
+        yield

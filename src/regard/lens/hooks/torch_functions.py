@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import inspect
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
-import torch
 import torch.nn.functional as F
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
 from regard.attention import attend
-from regard.attention.torch_names import COMPILER
+from regard.attention.torch_names import SDPA
+from regard.errors import InputError
 from regard.lens.hooks.attention_call import AttentionCall, output_projection, same_batch
 from regard.lens.hooks.lazy_mask import with_mask
 from regard.lens.hooks.session import (
-    SharedContext,
     attention_around,
     computing,
     dispatch,
@@ -28,22 +25,15 @@ from regard.lens.hooks.session import (
     is_computing,
 )
 
-MULTIHEAD = inspect.signature(F.multi_head_attention_forward)
-SDPA = F.scaled_dot_product_attention
+GENUINE: Any = F.multi_head_attention_forward
+MULTIHEAD = inspect.signature(GENUINE)
 SDPAFunction = Callable[..., Tensor]
 
 
-@contextmanager
-def torch_functions() -> Iterator[None]:
-    """PyTorch's attention functions lead to the sessions whose models are being called in this thread."""
-    with ExitStack() as stack:
-        for context in (slow_path(), uncompiled(), AttentionMode()):
-            stack.enter_context(context)
-        yield
-
-
 class AttentionMode(TorchFunctionMode):
-    """Catches them while a model with a session is being called; all else passes."""
+    """Catches them while a model with a session is being called in this thread; all else passes."""
+
+    passes_on = True  # it changes nothing that `attend` computes
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
@@ -132,29 +122,12 @@ def calling_instead(function: SDPAFunction) -> Callable[..., tuple[Tensor, Tenso
     """multi_head_attention_forward with another SDPA in it. Inside of it no mode looks, and the name that it calls is
     everyone's, other threads' too: so it is this copy that calls another one.
     """
-    original: Any = F.multi_head_attention_forward
+    original = GENUINE
+    if original.__globals__ is not vars(F):
+        raise InputError(
+            "nn.MultiheadAttention cannot be watched: its function was exchanged before",
+            found=f"{original.__module__}.{original.__qualname__} in place of multi_head_attention_forward",
+            do="watch a model once before exchanging it, or exchange scaled_dot_product_attention instead",
+        )
     names = {**original.__globals__, "scaled_dot_product_attention": function, "has_torch_function": lambda _: False}
     return FunctionType(original.__code__, names, argdefs=original.__defaults__, closure=original.__closure__)
-
-
-@SharedContext
-@contextmanager
-def slow_path() -> Iterator[None]:
-    """Without the fused layers of nn.Transformer, which call no attention function at all."""
-    before = torch.backends.mha.get_fastpath_enabled()
-    torch.backends.mha.set_fastpath_enabled(False)
-    try:
-        yield
-    finally:
-        torch.backends.mha.set_fastpath_enabled(before)
-
-
-@SharedContext
-@contextmanager
-def uncompiled() -> Iterator[None]:
-    """Without what torch.compile has made, which calls nothing of ours: what was compiled runs as it was written."""
-    if COMPILER not in sys.modules:  # then nothing has been compiled, and asking would import much
-        yield
-        return
-    with torch.compiler.set_stance("force_eager"):
-        yield

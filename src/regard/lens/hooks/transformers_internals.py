@@ -11,7 +11,6 @@ texts, unions) is named, to be worked out cell by cell.
 from __future__ import annotations
 
 import sys
-import threading
 from collections.abc import Callable, Iterable
 from copy import copy
 from dataclasses import dataclass
@@ -154,7 +153,6 @@ def free_variables(function: MaskFunction) -> dict[str, Any]:
 
 
 NAME = "regard"  # not "flash..." nor "a/b", which transformers takes for kernels to fetch
-NAMING = threading.Lock()
 
 
 class ImplementationName(str):
@@ -170,13 +168,12 @@ class ImplementationName(str):
     @classmethod
     def of(cls, config: Any) -> ImplementationName:
         """A name for this config, not yet put there; the one that it has, if a session has put one there."""
-        with NAMING:
-            name = implementation(config)
-            if not isinstance(name, ImplementationName):
-                before, name = name, cls(NAME)
-                name.before, name.sessions = before, 0
-            name.sessions += 1
-            return name
+        name = implementation(config)
+        if not isinstance(name, ImplementationName):
+            before, name = name, cls(NAME)
+            name.before, name.sessions = before, 0
+        name.sessions += 1
+        return name
 
     def put(self, config: Any) -> None:
         """Into the config, if transformers has let it be switched to us."""
@@ -185,10 +182,9 @@ class ImplementationName(str):
 
     def let_go(self, config: Any) -> None:
         """With the last session the config is as it was, whatever the order in which sessions end."""
-        with NAMING:
-            self.sessions -= 1
-            if not self.sessions:
-                name_implementation(config, self.before)
+        self.sessions -= 1
+        if not self.sessions:
+            name_implementation(config, self.before)
 
     def __eq__(self, other: object) -> bool:
         return str.__eq__(self, other) is True or other == ("eager" if self.before == "eager" else "sdpa")

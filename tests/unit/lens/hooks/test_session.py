@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import pickle
+import subprocess
 import sys
 import threading
 import weakref
@@ -15,10 +17,13 @@ import pytest
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils.checkpoint import checkpoint
 
 import regard
 from regard.decoding.cache import KeyValueCache
+from regard.lens.hooks import attach
 from tests.families import FAMILIES
 from tests.threads import in_a_thread
 
@@ -164,10 +169,7 @@ def test_other_threads_keep_pytorch_s_function_while_a_model_of_multihead_attent
         in_a_thread(lambda: functions.append(F.scaled_dot_product_attention))
         return call(*tensors, **options)
 
-    from regard.lens import hooks
-
-    take_hold: Any = getattr(hooks, "attach", None) or hooks.hold  # type: ignore[attr-defined]
-    with torch.no_grad(), take_hold(model, hook=look):
+    with torch.no_grad(), attach(model, hook=look):
         model(X, X, X)
     assert functions == [SDPA, SDPA]
 
@@ -347,3 +349,213 @@ def test_a_mask_is_looked_through_once() -> None:
         model(X, mask)
     assert whole.count == 1
     assert recording.badge.true
+
+
+# Whatever stands around PyTorch's function
+
+
+@pytest.mark.parametrize("name", ["transformer post", "decoder", "encoder", "recurrent attention"])
+def test_our_models_compute_by_what_stands_in_place_of_sdpa(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    family = FAMILIES[name]
+    model, example = family.model(), family.example()
+    monkeypatch.setattr(F, "scaled_dot_product_attention", lambda *args, **kwargs: 2 * SDPA(*args, **kwargs))
+    with torch.no_grad():
+        expected = family.run(model, example)
+        with regard.watch(model):
+            assert torch.equal(family.run(model, example), expected)
+
+
+class Doubling(TorchFunctionMode):
+    """Somebody's mode that changes what attention gives."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        output = func(*args, **(kwargs or {}))
+        return 2 * output if func is SDPA else output
+
+
+@pytest.mark.parametrize("model", [FAMILIES["decoder"].model(), Plain()], ids=["ours", "plain"])
+def test_a_function_mode_of_somebody_s_own_is_asked_as_without_us(model: nn.Module) -> None:
+    inputs = X if isinstance(model, Plain) else SOURCE
+    with torch.no_grad(), Doubling():
+        expected = model(inputs)
+        with regard.watch(model):
+            assert torch.equal(model(inputs), expected)
+
+
+@pytest.mark.parametrize("name", ["transformer post", "decoder", "encoder", "recurrent attention"])
+def test_under_autocast_watching_changes_nothing(name: str) -> None:
+    family = FAMILIES[name]
+    model, example = family.model(), family.example()
+    with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
+        expected = family.run(model, example)
+        with regard.watch(model):
+            assert torch.equal(family.run(model, example), expected)
+
+
+def test_a_function_that_was_there_before_the_first_watch_of_a_process() -> None:
+    script = """
+import torch, torch.nn.functional as F
+sdpa, calls = F.scaled_dot_product_attention, []
+def theirs(*args, **kwargs):
+    calls.append(1)
+    return sdpa(*args, **kwargs)
+F.scaled_dot_product_attention = theirs
+import regard
+class Model(torch.nn.Module):
+    def forward(self, x):
+        return F.scaled_dot_product_attention(x, x, x)
+model = Model()
+for function in (theirs, sdpa):
+    F.scaled_dot_product_attention = function
+    with regard.watch(model) as recording:
+        model(torch.ones(1, 1, 2, 4))
+    assert recording.badge.true and len(recording.calls) == 1
+print(len(calls))
+"""
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert (run.stdout.strip(), run.returncode) == ("1", 0), run.stderr
+
+
+def test_a_function_around_multi_head_attention(monkeypatch: pytest.MonkeyPatch) -> None:
+    genuine, calls = F.multi_head_attention_forward, []
+
+    def theirs(*args: Any, **kwargs: Any) -> Any:
+        calls.append(1)
+        return genuine(*args, **kwargs)
+
+    monkeypatch.setattr(F, "multi_head_attention_forward", theirs)
+    model = nn.MultiheadAttention(16, 4, batch_first=True).eval()
+    with torch.no_grad(), regard.watch(model) as recording:
+        model(X, X, X)
+    assert calls == [1]
+    assert recording.badge.true
+
+
+def test_a_mode_that_began_within_a_watch_outlives_it() -> None:
+    model, watch = Plain(), regard.watch(Plain())
+    watch.__enter__()
+    with Doubling():
+        watch.__exit__(None, None, None)
+        with torch.no_grad():
+            inside = model(X)
+    with torch.no_grad():
+        assert torch.equal(inside, 2 * model(X))
+
+
+def test_a_plain_model_may_run_in_another_thread() -> None:
+    model = nn.Sequential(Plain(), Plain()).eval()
+    with torch.no_grad(), regard.watch(model) as recording:
+        assert not in_a_thread(lambda: model(X))
+        model(X)
+    assert [call.sites for call in recording.calls] == [["0", "1"]] * 2
+
+
+def test_one_part_in_two_threads_is_refused() -> None:
+    model = nn.Sequential(Plain(), Plain()).eval()
+    failures: list[Exception] = []
+    model[0].qkv.register_forward_hook(once(lambda: failures.extend(in_a_thread(lambda: model[0](X)))))
+    with torch.no_grad(), regard.watch(model) as recording:
+        model[0](X)
+        model[0](X)
+    assert len(failures) == 1
+    assert "two threads" in str(failures[0])
+    assert [call.sites for call in recording.calls] == [["0"], ["0"]]
+
+
+def test_a_change_of_our_model_serves_one_thread_at_a_time() -> None:
+    model = transformer()
+    failures: list[Exception] = []
+    part = next(module for module in model.modules() if isinstance(module, nn.Linear))
+    part.register_forward_hook(once(lambda: failures.extend(in_a_thread(lambda: model(SOURCE, FIRST)))))
+    with torch.no_grad(), regard.intervene(model, pin=("decoder.0.cross", None, 1, 0)):
+        model(SOURCE, FIRST)
+    assert "two threads" in str(failures[0])
+
+
+# What goes wrong within
+
+
+def test_a_part_that_fails_leaves_the_calls_after_it_alone() -> None:
+    model = nn.Sequential(Plain(), Plain()).eval()
+    with torch.no_grad(), regard.watch(model) as recording:
+        with pytest.raises(RuntimeError):
+            model[0](X, torch.ones(7, 7, dtype=torch.bool))
+        for _ in range(3):
+            model(X)
+    assert [call.sites for call in recording.calls] == [["0", "1"]] * 3
+
+
+def test_a_method_that_somebody_exchanges_within_the_block_stays() -> None:
+    model = Plain()
+    with torch.no_grad():
+        expected = model(X)
+        with regard.watch(model) as recording:
+            before = model.forward
+            model.forward = lambda x: before(x)  # type: ignore[method-assign]
+            assert torch.equal(model(X), expected)
+        assert torch.equal(model(X), expected)
+        with regard.watch(model):
+            vars(model).pop("forward")
+    assert len(recording.calls) == 1
+
+
+@pytest.mark.parametrize("make", [Plain, transformer], ids=["plain", "ours"])
+def test_a_watched_model_can_be_copied_and_pickled(make: Callable[[], Any]) -> None:
+    model = nn.Sequential(make()) if make is Plain else make()
+    inputs = (X,) if make is Plain else (SOURCE, FIRST)
+    with torch.no_grad():
+        expected = model(*inputs)
+        with regard.watch(model) as recording:
+            copies = [deepcopy(model), pickle.loads(pickle.dumps(model))]
+            model(*inputs)
+            for copied in copies:
+                assert torch.equal(copied(*inputs), expected)
+        for copied in copies:
+            assert torch.equal(copied(*inputs), expected)
+    assert len(recording.calls) == 1
+
+
+def test_a_compiled_model_of_ours_is_watched_by_either_name() -> None:
+    model = transformer()
+    compiled = torch.compile(model, backend="eager")
+    for one in (model, compiled):
+        with torch.no_grad(), regard.watch(one) as recording:
+            compiled(SOURCE, FIRST)
+        assert recording.target_tokens == FIRST[0].tolist()
+        assert len(recording.calls) == 1
+
+
+def test_parts_of_our_model_called_by_themselves_are_calls_of_their_own() -> None:
+    model = FAMILIES["encoder"].model()
+    x = torch.randn(1, 4, 16, generator=torch.Generator().manual_seed(0))
+    block = next(module for module in model.modules() if type(module).__name__ == "Block")
+    with torch.no_grad(), regard.watch(model) as recording:
+        block(x)
+        model(SOURCE)
+        block(x)
+        block(x)
+    assert [call.sites for call in recording.calls] == [
+        ["encoder.0.self"], ["encoder.0.self", "encoder.1.self"], ["encoder.0.self"], ["encoder.0.self"],
+    ]  # fmt: skip
+
+
+def test_a_source_that_is_only_encoded_has_its_tokens() -> None:
+    model = transformer()
+    with torch.no_grad(), regard.watch(model) as recording:
+        model.encode(SOURCE)
+    assert recording.tokens == SOURCE[0].tolist()
+    assert recording.sites == ["encoder.0.self", "encoder.1.self"]
+
+
+def test_changes_are_made_again_where_checkpointing_computes_again() -> None:
+    model = nn.Sequential(Plain(), Plain())
+    x = X.clone().requires_grad_()
+
+    def gradient(checkpointing: bool) -> Tensor:
+        def run(x: Tensor) -> Tensor:
+            return checkpoint(model[0], x, use_reentrant=False) if checkpointing else model[0](x)
+
+        return torch.autograd.grad(model[1](run(x)).square().sum(), x)[0]
+
+    with regard.intervene(model, forbid=("0", None, 3, 0)):
+        torch.testing.assert_close(gradient(True), gradient(False))

@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from regard.decoding.cache import KeyValueCache
-from regard.lens.assembly.builder import CallBuilder
+from regard.lens.assembly.recorder import CallSteps
 from regard.lens.recording.map import Map
 from regard.lens.watch import watch
 from tests.families import FAMILIES
@@ -180,8 +180,8 @@ def test_the_layer_taken_for_w_o_is_given_what_the_heads_put_out(name: str, monk
 
     model, captures = hub(name), []
     given: dict[int, list[Tensor]] = {}  # by where a layer's matrix lies
-    add = CallBuilder.add
-    monkeypatch.setattr(CallBuilder, "add", lambda self, one: (captures.append(one), add(self, one))[1])
+    add = CallSteps.add
+    monkeypatch.setattr(CallSteps, "add", lambda self, one: (captures.append(one), add(self, one))[1])
     for part in model.modules():
         if isinstance(part, nn.Linear) or type(part).__name__ == "Conv1D":
             part.register_forward_pre_hook(
