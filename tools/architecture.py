@@ -10,7 +10,7 @@ from collections import defaultdict
 from pathlib import Path
 from textwrap import fill
 
-from tools.walk import walks
+from tools.walk import imported, topological, walks
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src" / "regard"
@@ -30,13 +30,12 @@ known.
 Upper rooms may import lower ones, never the reverse:
 
     cli > server > training > lens > worked | tasks | widget > drawing | decoding | interop > models > text | attention
-      > errors
+      > errors | version
 """
 WALKS = """
 ## Three walks
 
-Which files a call enters, room by room from the verb down. Each file calls only files after it or in rooms below, but
-for hooks that the model itself calls.
+Which files a call enters, room by room from the verb down. Each file imports only files after it or in rooms below.
 """
 STORIES = {
     "regard.watch": "a watched forward of a Hugging Face model: `with regard.watch(model) as recording: model(ids)`",
@@ -74,13 +73,18 @@ def overview(rooms: list[str]) -> list[str]:
 
 
 def drawn(files: list[str]) -> list[str]:
-    """A walk: a line a room, its files in the order of the walk."""
+    """A walk: a line a room from the top down, its files in the order of the walk."""
     rooms: dict[str, list[str]] = {}
-    for file in sorted(files, key=lambda file: ORDER.index(file.split("/")[0].removesuffix(".py"))):
-        room, _, name = file.rpartition("/")
-        rooms.setdefault(room, []).append(name.removesuffix(".py"))
+    for file in files:
+        rooms.setdefault(file.rpartition("/")[0], []).append(file)
+    below = {
+        room: {file.rpartition("/")[0] for one in mine for file in imported(one) & set(files)}
+        for room, mine in rooms.items()
+    }
+    order = sorted(topological(list(rooms), below), key=lambda room: ORDER.index(room.split("/")[0]))
     margin = max(map(len, rooms)) + 2
-    return [line for room, names in rooms.items() for line in arrow_lines(room, names, margin)]
+    stems = {room: [Path(file).stem for file in rooms[room]] for room in order}
+    return [line for room in order for line in arrow_lines(room, stems[room], margin)]
 
 
 def arrow_lines(room: str, names: list[str], margin: int) -> list[str]:

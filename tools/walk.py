@@ -53,15 +53,18 @@ def entered(run: Callable[[], Any]) -> list[str]:
 
 def in_order(files: list[str]) -> list[str]:
     """Each file before those that it imports; among equals, as they were entered."""
-    imports = {file: imported(file) & set(files) for file in files}
+    return topological(files, {file: imported(file) for file in files})
+
+
+def topological(names: list[str], below: dict[str, set[str]]) -> list[str]:
+    """Each name before those below it; that there is such an order is what "in one direction" means."""
     order: list[str] = []
-    left = list(files)
+    left = list(names)
     while left:
-        free = next(
-            (file for file in left if not any(file in imports[other] for other in left if other != file)), left[0]
-        )
-        order.append(free)
-        left.remove(free)
+        free = [name for name in left if not any(name in below[other] for other in left if other != name)]
+        assert free, f"no order: {left} import each other"
+        order.append(free[0])
+        left.remove(free[0])
     return order
 
 

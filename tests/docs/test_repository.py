@@ -84,6 +84,13 @@ def test_links_in_the_documents_lead_somewhere() -> None:
                 assert (ROOT / target).exists(), f"{document.name} links to {target}"
 
 
+def test_files_that_documents_name_are_there() -> None:
+    for document in (*ROOT.glob("*.md"), *(ROOT / "benchmarks").glob("*.md")):
+        for name in re.findall(r"`((?:[\w-]+/)+[\w-]+\.(?:py|md|toml))`", document.read_text(encoding="utf-8")):
+            homes = (ROOT / name, ROOT / "src" / "regard" / name)
+            assert any(home.exists() for home in homes), f"{document.name} names {name}"
+
+
 def test_every_requirement_is_pinned() -> None:
     lines = (ROOT / "requirements.lock").read_text(encoding="utf-8").splitlines()
     pins = [line for line in lines if line and not line.startswith("#")]
