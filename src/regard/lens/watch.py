@@ -10,10 +10,11 @@ from typing import Any
 import torch
 from torch import nn
 
-from regard.errors import InputError, UnknownNameError, some
+from regard.errors import InputError, UnknownNameError
 from regard.lens.assembly.recorder import Recorder
 from regard.lens.assembly.watch_options import WatchOptions
 from regard.lens.hooks.attach import module_of, record
+from regard.lens.hooks.modules import looks_like_attention, refuse
 from regard.lens.recording_api import Recording
 
 DTYPES = {"float64": torch.float64, "float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
@@ -71,17 +72,8 @@ def check_attended(model: nn.Module, recorder: Recorder) -> None:
     if not recorder.calls:
         return
     if not recorder.count:
-        names = [
-            f"{name} ({type(module).__name__})"
-            for name, module in model.named_modules()
-            if "attention" in type(module).__name__.lower() or "attn" in name.rpartition(".")[2].lower()
-        ]
-        raise InputError(
-            f"{type(model).__name__} ran, and its attention did not come through",
-            found=some(names) if names else "no module that looks like attention",
-            do="watch a model of regard, one on Hugging Face's attention interface, or on "
-            "torch.nn.functional.scaled_dot_product_attention",
-        )
+        suspects = {name: part for name, part in model.named_modules() if looks_like_attention(part)}
+        raise refuse(model, {name: type(part).__name__ for name, part in suspects.items()})
     if not any(call.steps for call in recorder.calls):
         raise InputError(
             "none of the sites asked for came through",

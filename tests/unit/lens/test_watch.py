@@ -395,7 +395,10 @@ class Deaf(nn.Module):
 
 def test_attention_that_does_not_come_through_is_named() -> None:
     model = Deaf()
-    with pytest.raises(InputError, match=r"did not come through\n.*deaf_attention \(SelfAttention\)"), watch(model):
+    with (
+        pytest.raises(InputError, match=r"computes attention itself.*\n.*deaf_attention \(SelfAttention\)"),
+        watch(model),
+    ):
         model(torch.ones(1, 3, dtype=torch.long))
 
 

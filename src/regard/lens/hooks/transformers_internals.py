@@ -108,12 +108,12 @@ def read_pattern(function: MaskFunction, end: int) -> FunctionPattern:
     free = free_variables(function)
     if maker is None or (maker.variable and maker.variable not in free):
         return FunctionPattern(strange=(name,))
-    held: Any = free.get(maker.variable)
+    remembered: Any = free.get(maker.variable)
     if maker == AND:
-        return together(read_pattern(part, end) for part in held)
+        return together(read_pattern(part, end) for part in remembered)
     if maker == CHUNKS:  # all in the first chunk: only padding lies in another
-        return FunctionPattern() if end <= held else FunctionPattern(strange=(name,))
-    return ALONE[maker](held)
+        return FunctionPattern() if end <= remembered else FunctionPattern(strange=(name,))
+    return ALONE[maker](remembered)
 
 
 ALONE: dict[Maker, Callable[[Any], FunctionPattern]] = {
