@@ -127,14 +127,14 @@ class Changer:
         first = self.first(site, query, key, options)
         if not mine:
             return call(query, key, value, **options)
-        asked = AttentionInputs(site, query, key, options, first, options.get("first_key", 0))  # type: ignore[arg-type]
+        inputs = AttentionInputs(site, query, key, options, first, options.get("first_key", 0))  # type: ignore[arg-type]
         for change in mine:
-            before, asked = asked, change.ask(asked)
-            if asked is not before or isinstance(change, (Silence, Mean)):
+            before, inputs = inputs, change.ask(inputs)
+            if inputs is not before or isinstance(change, (Silence, Mean)):
                 self.effective.add(id(change))
-        output = call(asked.query, asked.key, value, **asked.options)
+        output = call(inputs.query, inputs.key, value, **inputs.options)
         for change in mine:
-            output = change.answer(asked, output)
+            output = change.answer(inputs, output)
         return output
 
     def first(self, site: str, query: Tensor, key: Tensor, options: dict[str, Any]) -> int | None:

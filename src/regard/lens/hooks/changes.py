@@ -53,21 +53,21 @@ class Change:
     def concerns(self, site: str) -> bool:
         return fnmatchcase(site, self.site)
 
-    def chosen(self, asked: AttentionInputs) -> slice:
+    def chosen(self, inputs: AttentionInputs) -> slice:
         """The heads meant, among those of the call."""
         if self.head is None:
             return slice(None)
-        if not 0 <= self.head < asked.heads:
+        if not 0 <= self.head < inputs.heads:
             raise InputError(
-                f"{asked.site} has no head {self.head}", found=f"{asked.heads} heads", do="they count from 0"
+                f"{inputs.site} has no head {self.head}", found=f"{inputs.heads} heads", do="they count from 0"
             )
         return slice(self.head, self.head + 1)
 
-    def ask(self, asked: AttentionInputs) -> AttentionInputs:
+    def ask(self, inputs: AttentionInputs) -> AttentionInputs:
         """What attention is asked instead."""
-        return asked
+        return inputs
 
-    def answer(self, asked: AttentionInputs, output: Tensor) -> Tensor:
+    def answer(self, inputs: AttentionInputs, output: Tensor) -> Tensor:
         """What the model gets instead."""
         return output
 
@@ -76,9 +76,9 @@ class Change:
 class Silence(Change):
     """The head says nothing: zeros."""
 
-    def answer(self, asked: AttentionInputs, output: Tensor) -> Tensor:
+    def answer(self, inputs: AttentionInputs, output: Tensor) -> Tensor:
         output = output.clone()
-        output[..., self.chosen(asked), :, :] = 0
+        output[..., self.chosen(inputs), :, :] = 0
         return output
 
 
@@ -88,21 +88,21 @@ class Mean(Change):
 
     of: Means | None = None
 
-    def answer(self, asked: AttentionInputs, output: Tensor) -> Tensor:
-        output, heads = output.clone(), range(asked.heads)[self.chosen(asked)]
+    def answer(self, inputs: AttentionInputs, output: Tensor) -> Tensor:
+        output, heads = output.clone(), range(inputs.heads)[self.chosen(inputs)]
         for head in heads:
-            output[..., head, :, :] = self.mean(asked, output[..., head, :, :], head)
+            output[..., head, :, :] = self.mean(inputs, output[..., head, :, :], head)
         return output
 
-    def mean(self, asked: AttentionInputs, output: Tensor, head: int) -> Tensor:
+    def mean(self, inputs: AttentionInputs, output: Tensor, head: int) -> Tensor:
         if self.of is not None:
-            if (asked.site, head) not in self.of:
-                raise InputError(f"there is no mean of head {head} of {asked.site}", do="take means at all sites")
-            return self.of[asked.site, head].to(output)
+            if (inputs.site, head) not in self.of:
+                raise InputError(f"there is no mean of head {head} of {inputs.site}", do="take means at all sites")
+            return self.of[inputs.site, head].to(output)
         if output.shape[-2] == 1:
             raise InputError(
                 "one row is its own mean",
-                found=f"{asked.site} computes a single row, as each step of a generation does",
+                found=f"{inputs.site} computes a single row, as each step of a generation does",
                 do="give means=, as regard.lens.intervene.means gives them, taken over other texts",
             )
         return output.mean(-2, keepdim=True)
@@ -115,16 +115,16 @@ class Forbid(Change):
     row: int | None = None
     key: int | None = None
 
-    def ask(self, asked: AttentionInputs) -> AttentionInputs:
-        row = None if self.row is None else asked.row(self.row)
-        keys, key = asked.key.shape[-2], None if self.key is None else self.key - asked.first_key
+    def ask(self, inputs: AttentionInputs) -> AttentionInputs:
+        row = None if self.row is None else inputs.row(self.row)
+        keys, key = inputs.key.shape[-2], None if self.key is None else self.key - inputs.first_key
         if (self.row is not None and row is None) or (key is not None and not 0 <= key < keys):
-            return asked
-        shown = blank(self, asked, row, keys)
+            return inputs
+        shown = blank(self, inputs, row, keys)
         down = slice(None) if row is None else slice(row, row + 1)
         across = slice(None) if key is None else slice(key, key + 1)
-        shown[0, heads_in(self, shown, asked), down, across] = False
-        return masked(asked, shown)
+        shown[0, heads_in(self, shown, inputs), down, across] = False
+        return masked(inputs, shown)
 
 
 @dataclass(frozen=True)
@@ -134,22 +134,22 @@ class Pin(Change):
     row: int | None
     key: int
 
-    def ask(self, asked: AttentionInputs) -> AttentionInputs:
-        row = None if self.row is None else asked.row(self.row)
+    def ask(self, inputs: AttentionInputs) -> AttentionInputs:
+        row = None if self.row is None else inputs.row(self.row)
         if self.row is not None and row is None:
-            return asked
-        keys, key = asked.key.shape[-2], self.key - asked.first_key
+            return inputs
+        keys, key = inputs.key.shape[-2], self.key - inputs.first_key
         if key >= keys:
-            raise InputError(f"{asked.site} has no key {self.key} to look at", found=f"{keys + asked.first_key} keys")
-        if asked.options.get("causal") and self.row is not None and self.key > self.row:
+            raise InputError(f"{inputs.site} has no key {self.key} to look at", found=f"{keys + inputs.first_key} keys")
+        if inputs.options.get("causal") and self.row is not None and self.key > self.row:
             raise InputError("a causal row cannot be pinned to a later key", found=f"row {self.row}, key {self.key}")
-        shown = blank(self, asked, row, keys)
+        shown = blank(self, inputs, row, keys)
         down = slice(None) if row is None else slice(row, row + 1)
-        heads = heads_in(self, shown, asked)
+        heads = heads_in(self, shown, inputs)
         shown[0, heads, down] = False
         if key >= 0:  # else it lies before the window
             shown[0, heads, down, key] = True
-        return masked(asked, shown)
+        return masked(inputs, shown)
 
 
 @dataclass(frozen=True)
@@ -159,19 +159,19 @@ class Sharpen(Change):
     row: int | None
     factor: float
 
-    def ask(self, asked: AttentionInputs) -> AttentionInputs:
-        row = None if self.row is None else asked.row(self.row)
+    def ask(self, inputs: AttentionInputs) -> AttentionInputs:
+        row = None if self.row is None else inputs.row(self.row)
         if self.row is not None and row is None:
-            return asked
+            return inputs
         down = slice(None) if row is None else slice(row, row + 1)
-        times = asked.query.new_ones(asked.heads, asked.query.shape[-2], 1)
-        times[self.chosen(asked), down] = self.factor
-        options, bias, mask = asked.options.copy(), asked.options.get("bias"), asked.options.get("mask")
+        times = inputs.query.new_ones(inputs.heads, inputs.query.shape[-2], 1)
+        times[self.chosen(inputs), down] = self.factor
+        options, bias, mask = inputs.options.copy(), inputs.options.get("bias"), inputs.options.get("mask")
         if bias is not None:
             options["bias"] = scaled(bias, times)
         if mask is not None and mask.dtype != torch.bool:
             options["mask"] = scaled(mask, times)
-        return replace(asked, query=asked.query * times, options=options)
+        return replace(inputs, query=inputs.query * times, options=options)
 
 
 def scaled(term: Tensor, times: Tensor) -> Tensor:
@@ -181,30 +181,30 @@ def scaled(term: Tensor, times: Tensor) -> Tensor:
     return torch.where(hidden, term, added * times.to(term.dtype)) if added.requires_grad or bool(added.any()) else term
 
 
-def blank(change: Change, asked: AttentionInputs, row: int | None, keys: int) -> Tensor:
+def blank(change: Change, inputs: AttentionInputs, row: int | None, keys: int) -> Tensor:
     """A mask that hides nothing, no larger than the change needs: (1, heads or 1, queries or 1, keys)."""
-    heads = 1 if change.head is None else asked.heads
-    shape = (1, heads, 1 if row is None else asked.query.shape[-2], keys)
+    heads = 1 if change.head is None else inputs.heads
+    shape = (1, heads, 1 if row is None else inputs.query.shape[-2], keys)
     if heads * shape[2] * keys > LARGEST:
         raise InputError(
             "this change needs a mask that is too large",
-            found=f"{asked.site}: {heads} x {shape[2]:,} x {keys:,} cells; at most {LARGEST:,}",
+            found=f"{inputs.site}: {heads} x {shape[2]:,} x {keys:,} cells; at most {LARGEST:,}",
             do="change all rows at once (row None), or use a shorter text",
         )
-    return torch.ones(shape, dtype=torch.bool, device=asked.query.device)
+    return torch.ones(shape, dtype=torch.bool, device=inputs.query.device)
 
 
-def heads_in(change: Change, mask: Tensor, asked: AttentionInputs) -> slice:
-    return slice(None) if mask.shape[1] == 1 else change.chosen(asked)
+def heads_in(change: Change, mask: Tensor, inputs: AttentionInputs) -> slice:
+    return slice(None) if mask.shape[1] == 1 else change.chosen(inputs)
 
 
-def masked(asked: AttentionInputs, shown: Tensor) -> AttentionInputs:
+def masked(inputs: AttentionInputs, shown: Tensor) -> AttentionInputs:
     """The call with this mask besides its own."""
-    options, mask = asked.options.copy(), asked.options.get("mask")
+    options, mask = inputs.options.copy(), inputs.options.get("mask")
     if mask is None:
         options["mask"] = shown
     elif mask.dtype == torch.bool:
         options["mask"] = mask & shown
     else:
         options["mask"] = torch.where(shown, mask, float("-inf"))
-    return replace(asked, options=options)
+    return replace(inputs, options=options)

@@ -50,7 +50,7 @@ def source_of(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tens
     return read_ids(model, lambda **_: None, (), arguments)[0]
 
 
-def asked(model: Any, kwargs: dict[str, Any], name: str) -> Any:
+def setting_of(model: Any, kwargs: dict[str, Any], name: str) -> Any:
     """A setting of this call of generate: as it was given, else as the model has it."""
     if kwargs.get(name) is not None:
         return kwargs[name]
@@ -60,26 +60,26 @@ def asked(model: Any, kwargs: dict[str, Any], name: str) -> Any:
 
 def beams(model: Any, kwargs: dict[str, Any]) -> int:
     """How many beams this call of generate will have."""
-    return int(asked(model, kwargs, "num_beams") or 1)
+    return int(setting_of(model, kwargs, "num_beams") or 1)
 
 
 def refuse_strange(model: Any, kwargs: dict[str, Any]) -> None:
     """Ways to generate whose steps are not those of one text, going on token by token."""
-    guided = asked(model, kwargs, "guidance_scale") not in (None, 1, 1.0)
+    guided = setting_of(model, kwargs, "guidance_scale") not in (None, 1, 1.0)
     own = kwargs.get("custom_generate")
     strange = {
         "assistant_model": kwargs.get("assistant_model") is not None,
-        "prompt_lookup_num_tokens": bool(asked(model, kwargs, "prompt_lookup_num_tokens")),
-        "assistant_early_exit": bool(asked(model, kwargs, "assistant_early_exit")),
+        "prompt_lookup_num_tokens": bool(setting_of(model, kwargs, "prompt_lookup_num_tokens")),
+        "assistant_early_exit": bool(setting_of(model, kwargs, "assistant_early_exit")),
         "guidance_scale": guided and not is_encoder_decoder(model.config),
-        "cache_implementation='paged'": asked(model, kwargs, "cache_implementation") == "paged",
+        "cache_implementation='paged'": setting_of(model, kwargs, "cache_implementation") == "paged",
         "custom_generate with beams": beams(model, kwargs) > 1 and not isinstance(own, OrderedBeamSearch | None),
     }
-    asked_for = [name for name, is_asked in strange.items() if is_asked]
-    if asked_for:
+    refused = [name for name, is_asked in strange.items() if is_asked]
+    if refused:
         raise InputError(
             "this way to generate cannot be recorded: its steps do not make one text",
-            found=", ".join(asked_for), do="generate without; greedily, by sampling and by beams all give one map",
+            found=", ".join(refused), do="generate without; greedily, by sampling and by beams all give one map",
         )  # fmt: skip
 
 
