@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple
 import torch
 from torch import nn
 
+from regard.decoding.finite import check_finite
 from regard.errors import InputError
 from regard.lens.alignment.choice import PairVotes
 from regard.lens.alignment.links import EVERYWHERE, AttentionReading, Pair, Votes, all_readings, votes
@@ -124,7 +125,8 @@ def forced(translator: Translator, rows: Sequence[EncodedPair], sites: Sequence[
     device = next(model.parameters()).device
     source, target = padded([row.source for row in rows], pad), padded([row.target for row in rows], pad)
     with eval_mode(model), record(model, WatchOptions(tuple(sites), device=device, values=False)) as recorder:
-        model(source.ids.to(device), target.ids.to(device), source.mask.to(device))
+        logits = model(source.ids.to(device), target.ids.to(device), source.mask.to(device))
+    check_finite(logits, model, target.mask.to(device))
     return built(recorder.calls[-1])
 
 
