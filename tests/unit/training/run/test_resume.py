@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -23,8 +24,10 @@ import regard
 from regard.cli.app import app
 from regard.errors import FileError, InputError
 from regard.training.loop import loop
-from regard.training.loop.checkpoint_files import checkpoints
+from regard.training.loop.checkpoint_files import Position, checkpoints, save_state
+from regard.training.optim.workers import Workers
 from regard.training.report.events import Event, Finished, Preparing, Saved, Started, Stepped, Validated
+from regard.training.run.resume import resume
 from tests.threads import THREADS
 from tests.training_cases import RANDOM, TINY, EventRecorder, Stop, go, left_by, same, settings
 
@@ -89,6 +92,35 @@ def test_a_resumed_run_keeps_the_threads_it_began_with(corpus: Path, whole: Path
     regard.training.train(str(corpus), tmp_path, settings=settings(TINY, RANDOM), device="cpu", threads=others)
     assert json.loads((tmp_path / "run.json").read_text())["threads"] == THREADS
     same(tmp_path, whole)
+
+
+@pytest.mark.parametrize(
+    ("ranks", "processes", "words"),
+    [
+        ((), 1, ""),
+        (("/1",), 2, ""),
+        ((), 2, "random numbers of 1 process, and 2 train now"),  # or of two, by a version that saved the first's alone
+        (("/1",), 1, "random numbers of 2 processes, and 1 trains now"),
+        (("/1", "/2"), 2, "random numbers of 3 processes, and 2 train now"),
+    ],
+)
+def test_another_number_of_processes_is_said_to_end_elsewhere(
+    ranks: tuple[str, ...], processes: int, words: str, tmp_path: Path
+) -> None:
+    tensors = {f"chance/{device}{rank}": torch.get_rng_state() for device in ("cpu", "cuda") for rank in ("", *ranks)}
+    save_state(tmp_path / "checkpoints", Position(step=3), tensors, keep=1)
+    heard = EventRecorder()
+    stopped: Any = SimpleNamespace(
+        folder=tmp_path,
+        workers=Workers(0, processes),
+        listener=heard,
+        position=Position(3),
+        restore=lambda *state: None,
+    )
+    resume(stopped)
+    assert "going on after step 3" in heard.notes
+    assert words in heard.warnings
+    assert ("not bit for bit" in heard.warnings) == bool(words)
 
 
 def test_training_leaves_threads_and_small_numbers_as_they_were(corpus: Path, tmp_path: Path) -> None:
