@@ -172,7 +172,14 @@ MOMENTS = st.one_of(st.dates(), st.times(), st.datetimes())
 def test_whatever_toml_can_say_of_a_model_is_written_and_read_again(model: dict[str, Any]) -> None:
     """What no model has is refused by name when one is built, not where it is written down."""
     recipe = read_recipe({**LEAST, "model": model})
-    assert tomllib.loads(recipe.to_toml())["model"] == model
+    assert tomllib.loads(recipe.to_toml()).get("model", {}) == model
+
+
+def test_tables_with_nothing_in_them_are_not_written() -> None:
+    recipe = read_recipe(LEAST)
+    assert "[data.test]" not in recipe.to_toml()
+    assert "[model]" not in recipe.to_toml()
+    assert read_recipe(tomllib.loads(recipe.to_toml())) == recipe
 
 
 EARLIER = """\
