@@ -12,7 +12,7 @@ from torch import Tensor
 from regard.decoding.finite import not_finite
 from regard.errors import InputError
 from regard.models import Encoder
-from regard.tasks.text_ids import check_lengths, encode
+from regard.tasks.text_ids import check_batch, check_lengths, encode
 from regard.text.tokenizer import Codec, padded
 
 NO_HEAD = "it gives vectors only: use one that was trained to classify or to fill in masks"
@@ -52,6 +52,7 @@ class Classifier:
     def classify(self, texts: Sequence[str]) -> list[Classification]:
         """The label of each text, in order, with the probability of every label; None for one without words."""
         self.need("class", "classes")
+        check_batch(self.batch)
         check_lengths(texts)
         rows = encode(self.tokenizer, texts, self.model.config.vocabulary)
         labels = self.model.config.labels

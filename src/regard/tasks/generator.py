@@ -11,7 +11,7 @@ from regard.decoding import Beams, Limits, Sampling, beam, greedy, sample, stepp
 from regard.errors import InputError
 from regard.interop.generation import Generation
 from regard.models import Decoder
-from regard.tasks.text_ids import batch_size, check_lengths, encode, output_ids
+from regard.tasks.text_ids import batch_size, check_batch, check_lengths, encode, output_ids
 from regard.text.tokenizer import Codec
 
 MOST = 100_000  # tokens that may be asked for
@@ -69,6 +69,7 @@ class Generator:
 
     def go_on(self, texts: Sequence[str], tokens: int = 40, drawn: Sampling | None = None) -> list[Continuation]:
         """As `generate`, with the ids."""
+        check_batch(self.batch)
         check_lengths(texts)
         rows = encode(self.tokenizer, texts, self.model.config.vocabulary)
         if self.generation is not None:

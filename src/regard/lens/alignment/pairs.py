@@ -21,7 +21,7 @@ from regard.lens.recording.tokens import side_of
 from regard.models import seams
 from regard.tasks import Translator
 from regard.tasks.eval_mode import eval_mode
-from regard.tasks.text_ids import encode
+from regard.tasks.text_ids import check_batch, encode
 from regard.text.tokenizer import padded
 
 ProgressCallback = Callable[[int, int], None]
@@ -52,6 +52,7 @@ def align_pairs(
     """
     if len(sources) != len(targets):
         raise InputError("there must be as many sources as targets", found=f"{len(sources):,} and {len(targets):,}")
+    check_batch(translator.batch)
     rows = [encode_pair(translator, *pair, words) for pair in zip(sources, targets, strict=True)]
     check_lengths(translator, rows)
     order = sorted(range(len(rows)), key=lambda number: -len(rows[number].source) - len(rows[number].target))
