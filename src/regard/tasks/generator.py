@@ -76,26 +76,12 @@ class Generator:
             self.generation.check(may_draw=True)  # whether to draw is asked here, not in the folder
         prompts = [self.prompt(text, ids) for text, ids in zip(texts, rows, strict=True)]
         continuations: dict[int, Continuation] = {}
-        for numbers in self.batches([len(prompt) for prompt in prompts], tokens, 1 if drawn else self.beams):
+        for numbers in prompt_batches(self, [len(prompt) for prompt in prompts], tokens, drawn):
             outputs = self.decode([prompts[number] for number in numbers], tokens, drawn, numbers)
             for number, new in zip(numbers, outputs, strict=True):
                 prompt = tuple(prompts[number])
                 continuations[number] = Continuation(self.tokenizer.decode([*prompt, *new]), prompt, tuple(new))
         return [continuations[number] for number in range(len(texts))]
-
-    def batches(self, lengths: Sequence[int], tokens: int, beams: int) -> Iterator[list[int]]:
-        """The numbers of the prompts that go side by side: of one length, and no more than memory is sure to hold."""
-        # Of one length: nothing is padded, and what counts from the start counts alike.
-        for length in sorted(set(lengths)):
-            numbers = [number for number, other in enumerate(lengths) if other == length]
-            room = POSITIONS // (length + self.limits(tokens, length).longest)
-            batch = batch_size(min(self.batch, room), beams)
-            yield from (numbers[first : first + batch] for first in range(0, len(numbers), batch))
-
-    @property
-    def beams(self) -> int:
-        """How many texts are followed for each prompt where nothing is drawn: as the folder says."""
-        return 1 if self.generation is None else self.generation.beams
 
     def prompt(self, text: str, ids: list[int]) -> list[int]:
         """The ids to read first: for an empty text, the one that stands between texts."""
@@ -137,3 +123,17 @@ class Generator:
             closing=theirs.closing,
             renormalised=theirs.renormalised,
         )
+
+
+def prompt_batches(
+    generator: Generator, lengths: Sequence[int], tokens: int, drawn: Sampling | None
+) -> Iterator[list[int]]:
+    """The numbers of the prompts that go side by side: of one length, and no more than memory is sure to hold."""
+    theirs = generator.generation
+    beams = 1 if drawn is not None or theirs is None else theirs.beams  # texts that are followed for each prompt
+    # Of one length: nothing is padded, and what counts from the start counts alike.
+    for length in sorted(set(lengths)):
+        numbers = [number for number, other in enumerate(lengths) if other == length]
+        room = POSITIONS // (length + generator.limits(tokens, length).longest)
+        batch = batch_size(min(generator.batch, room), beams)
+        yield from (numbers[first : first + batch] for first in range(0, len(numbers), batch))
