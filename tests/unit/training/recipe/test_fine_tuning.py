@@ -149,3 +149,8 @@ def test_a_folder_whose_name_looks_like_a_number_is_a_start(place: Path, tmp_pat
     recipe = Path("mine.toml")
     recipe.write_text(f'start = "1.10"\n[data]\ntrain = "{place / "new.tsv"}"\n', encoding="utf-8")
     assert resolve(Request(str(recipe), Path())).start == "1.10"
+
+
+def test_a_dry_run_finds_sizes_that_cannot_change(place: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot change"):
+        train(place / "old.tsv", tmp_path, start=place / "model", settings=["model.dim=32"], dry_run=True, **CPU)

@@ -125,6 +125,12 @@ def test_a_setting_inside_of_what_is_no_table_is_refused() -> None:
         with_settings({**LEAST, "name": "x"}, ["name.first=3"])
 
 
+def test_a_table_that_was_given_a_value_is_not_offered_again() -> None:
+    with pytest.raises(InputError, match="no table 'training'") as error:
+        with_settings({}, ["training=3", "training.steps=2"])
+    assert "did you mean 'training'" not in str(error.value)
+
+
 def test_a_recipe_with_a_date_is_refused_as_such(tmp_path: Path) -> None:
     file = tmp_path / "dated.toml"
     file.write_text('name = 2024-01-01\n[data]\ntrain = "x.tsv"\n')

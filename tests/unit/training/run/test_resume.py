@@ -29,7 +29,7 @@ from regard.training.optim.workers import Workers
 from regard.training.report.events import Event, Finished, Preparing, Saved, Started, Stepped, Validated
 from regard.training.run.resume import resume
 from tests.threads import THREADS
-from tests.training_cases import RANDOM, TINY, EventRecorder, Stop, go, left_by, same, settings
+from tests.training_cases import RANDOM, TINY, EventRecorder, Stop, go, left_by, numbers, same, settings, write_rows
 
 ROOT = Path(__file__).parents[4]
 
@@ -196,6 +196,21 @@ def test_a_signal_saves_at_once_and_the_same_call_goes_on(
     same(tmp_path, whole)
 
 
+@pytest.mark.parametrize("what", ["encoding", "scoring valid"])
+@pytest.mark.parametrize(("number", "error"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, SystemExit)])
+def test_a_signal_while_reading_or_scoring_is_heeded_at_once_and_loses_nothing(
+    what: str, number: signal.Signals, error: type[BaseException], corpus: Path, whole: Path, tmp_path: Path
+) -> None:
+    def tell(event: Event) -> None:
+        if isinstance(event, Preparing) and event.what == what:
+            signal.raise_signal(number)
+
+    with pytest.raises(error):
+        go(corpus, tmp_path, TINY, RANDOM, listener=tell)
+    assert go(corpus, tmp_path, TINY, RANDOM).status == "finished"
+    same(tmp_path, whole)
+
+
 def test_a_signal_at_the_last_step_leaves_only_the_scoring(corpus: Path, whole: Path, tmp_path: Path) -> None:
     outcome = signalled(corpus, tmp_path, 10)
     assert (outcome.status, outcome.why) == ("interrupted", "SIGTERM")
@@ -353,6 +368,17 @@ def test_text_that_was_half_prepared_is_prepared_again(
     same(folder, whole)
 
 
+@pytest.mark.parametrize("name", ["sources.npy", "valid.jsonl", "texts.jsonl", "source.u16", "source.starts.npy"])
+def test_a_prepared_file_that_a_power_cut_left_empty_is_prepared_again(
+    name: str, corpus: Path, whole: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(Stop):
+        go(corpus, tmp_path, TINY, RANDOM, listener=EventRecorder(lambda event: isinstance(event, Started)))
+    (tmp_path / "prepared" / name).write_bytes(b"")
+    go(corpus, tmp_path, TINY, RANDOM)
+    same(tmp_path, whole)
+
+
 def test_what_a_kill_left_half_written_is_swept(corpus: Path, broken: Path, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(broken, tmp_path / "model"))
     half = folder / "checkpoints" / "step-000008.part"
@@ -470,6 +496,18 @@ def test_text_that_changed_is_refused_by_name(corpus: Path, broken: Path, tmp_pa
         file.write("ten\tdix\n")
     with pytest.raises(InputError, match=corpus.name):
         go(other, folder, TINY, RANDOM)
+
+
+def test_source_and_target_the_other_way_round_are_another_run(tmp_path: Path) -> None:
+    pairs = numbers(80)
+    for side, name in enumerate(("n.en", "n.fr")):
+        write_rows(tmp_path / name, [[pair[side]] for pair in pairs])
+    files = [str(tmp_path / "n.en"), str(tmp_path / "n.fr")]
+    how: dict[str, Any] = {"settings": settings(TINY, {"training.steps": 1}), "device": "cpu", "threads": 1}
+    regard.training.train(files, tmp_path / "out", **how)
+    assert regard.training.train(files, tmp_path / "out", **how).status == "already finished"
+    with pytest.raises(InputError, match="the files were"):
+        regard.training.train(files[::-1], tmp_path / "out", **how)
 
 
 def test_the_same_text_under_another_name_is_accepted(corpus: Path, broken: Path, whole: Path, tmp_path: Path) -> None:
