@@ -140,7 +140,9 @@ def second_pass(case: Case) -> dict[str, object]:
 @in_blocks
 @pytest.mark.parametrize("dtype", WIDE, ids=str)
 @with_case
-def test_received(case: Case, dtype: torch.dtype, blocks: tuple[int, int] | None, device: str) -> None:
+def test_received_is_what_the_oracle_says(
+    case: Case, dtype: torch.dtype, blocks: tuple[int, int] | None, device: str
+) -> None:
     case = case.to(dtype, device)
     expected = oracle.received(case.answer.weights)
     check(received(**second_pass(case)), expected, tolerance(case))
@@ -186,7 +188,9 @@ POOLS = ["mass", "max", "mean"]
 @pytest.mark.parametrize("pool", POOLS)
 @pytest.mark.parametrize("cell", CELLS, ids=str)
 @pytest.mark.parametrize("rectangle", RECTANGLES, ids=str)
-def test_tile(rectangle: tuple, cell: int | tuple, pool: str, blocks: tuple[int, int] | None, device: str) -> None:
+def test_tile_pools_any_rectangle_as_the_oracle_does(
+    rectangle: tuple, cell: int | tuple, pool: str, blocks: tuple[int, int] | None, device: str
+) -> None:
     case = make("tiled", heads=4, served=2, queries=6, keys=11, causal=True, window=(6, None)).to(torch.float64, device)
     rows, columns = rectangle
     found = tile(**second_pass(case), rows=rows, columns=columns, cell=cell, pool=pool)

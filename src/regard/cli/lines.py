@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import stat
 import sys
@@ -19,9 +20,14 @@ CHUNK = 2**16  # bytes read at a time
 Answer = TypeVar("Answer")
 
 
+def standard_input() -> IO[bytes]:
+    """The bytes of standard input; none where it is closed, and Python has no such stream."""
+    return io.BytesIO() if sys.stdin is None else sys.stdin.buffer
+
+
 def read_lines() -> Iterator[str]:
     """Standard input line by line; only a line feed ends a line, and what is not UTF-8 is marked, not fatal."""
-    for line in sys.stdin.buffer:
+    for line in standard_input():
         yield as_text(line)
 
 
@@ -34,7 +40,7 @@ def read_batches(most: int, full: Callable[[], bool] = lambda: False) -> Iterato
 
     Someone who types is answered line by line; what comes from a file, or while `full()`, comes in full batches.
     """
-    stream: IO[bytes] = sys.stdin.buffer
+    stream = standard_input()
     lines: Queue[str | BaseException] = Queue(most)
     closed = Event()
     # The bare stream beneath the buffer: a thread that waits inside the buffer's lock would hold up the exit.

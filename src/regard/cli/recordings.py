@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
+from regard.cli.lines import standard_input
 from regard.errors import FileError, InputError
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def check_input(text: str | None, target: str | None) -> None:
 def given(text: str) -> str:
     """As it stands, or for "-" all of standard input but the end of its last line."""
     if text == STANDARD:
-        return sys.stdin.buffer.read().decode("utf-8", errors="replace").rstrip("\r\n")
+        return standard_input().read().decode("utf-8", errors="replace").rstrip("\r\n")
     return text.encode("utf-8", errors="surrogateescape").decode("utf-8", errors="replace")  # bytes of another encoding
 
 

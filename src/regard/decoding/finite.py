@@ -13,6 +13,13 @@ from regard.errors import InputError
 NEVER = float("-inf")
 
 
+def check_finite(logits: Tensor, model: object, mask: Tensor | None = None) -> None:
+    """Refuse logits that say nothing of a class, a word or where a head looks; `mask` is True where they count."""
+    largest = logits.amax(-1)  # NaN if any is: nothing of the logits' size is laid beside them
+    if not bool((largest if mask is None else largest[mask]).isfinite().all()):
+        raise not_finite(logits if mask is None else logits[mask], model)
+
+
 def not_finite(logits: Tensor, model: object, step: int | None = None) -> InputError:
     """The error for such logits, at a step (from 0) if there are steps; `model` is looked through if it is one."""
     when = "" if step is None else f" at step {step + 1}"

@@ -35,10 +35,6 @@ class Sampling:
         if self.top_p is not None and not 0 < self.top_p <= 1:
             raise InputError("top_p must be above 0 and at most 1", found=f"{self.top_p}", do="0.9 is usual")
 
-    def seed_of(self, number: int) -> int:
-        """The seed of one text of many: the first has `seed` itself, the others numbers that do not meet."""
-        return self.seed if number == 0 else Random(f"{self.seed} {number}").getrandbits(63)
-
     def distribution(self, logs_BV: Tensor) -> Tensor:
         """The probabilities drawn from."""
         # The largest becomes 0 first: however cold it is, that one stays finite and the rest may fall to -inf.
@@ -55,6 +51,11 @@ class Sampling:
         return probabilities / probabilities.sum(-1, keepdim=True)
 
 
+def text_seed(seed: int, number: int) -> int:
+    """The seed of one text of many: the first has `seed` itself, the others numbers that do not meet."""
+    return seed if number == 0 else Random(f"{seed} {number}").getrandbits(63)
+
+
 @torch.no_grad()
 def sample(
     stepper: Stepper, prompt_BN: Tensor, limits: Limits, how: Sampling, numbers: Sequence[int] | None = None
@@ -64,7 +65,7 @@ def sample(
     Each row has a generator of its own, seeded by its number among all texts (its place in the batch if none are
     given), so that its draws do not depend on what else is in the batch.
     """
-    seeds = [how.seed_of(number) for number in (range(len(prompt_BN)) if numbers is None else numbers)]
+    seeds = [text_seed(how.seed, number) for number in (range(len(prompt_BN)) if numbers is None else numbers)]
     generators = [torch.Generator(prompt_BN.device).manual_seed(seed) for seed in seeds]
 
     def draw(logs_BV: Tensor) -> Tensor:

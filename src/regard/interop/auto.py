@@ -11,7 +11,7 @@ from textwrap import shorten
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from regard.errors import InputError, RegardError
 from regard.text.tokenizer import Batch, padded
@@ -115,8 +115,8 @@ class Auto:
         return [[row[0], *row[1 : len(self.without_end(row[1:])) + 2]] for row in output_ids.tolist()]
 
     @torch.no_grad()
-    def read(self, source: Batch, target: Batch | None) -> None:
-        """One forward. Masks are given only where something fills up; of the logits as few as can be are made."""
+    def read(self, source: Batch, target: Batch | None) -> Tensor | None:
+        """The logits of one forward, of as few positions as can be. Masks are given only where something fills up."""
         given: dict[str, Any] = named("input_ids", "attention_mask", source)
         if target is not None:
             given |= named("decoder_input_ids", "decoder_attention_mask", target)
@@ -124,7 +124,7 @@ class Auto:
         given |= {name: value for name, value in (("use_cache", False), ("logits_to_keep", 1)) if name in taken}
         given = {name: x.to(self.model.device) if isinstance(x, torch.Tensor) else x for name, x in given.items()}
         try:
-            self.model(**given)
+            logits = self.model(**given)[0]
         except RegardError:
             raise
         except Exception as error:  # whatever a model may say to inputs that are not its own
@@ -133,6 +133,7 @@ class Auto:
                 found=shorten(f"{type(error).__name__}: {error}", 160),
                 do="call it in Python as it wants: with regard.watch(model) as seen: model(...)",
             ) from error
+        return logits if isinstance(logits, Tensor) else None
 
 
 def named(ids: str, mask: str, batch: Batch) -> dict[str, Any]:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from regard.decoding.finite import not_finite
+from regard.decoding.finite import check_finite
 from regard.errors import InputError
 from regard.models import Encoder
-from regard.tasks.text_ids import check_lengths, encode
+from regard.tasks.text_ids import check_batch, check_lengths, encode
 from regard.text.tokenizer import Codec, padded
 
 NO_HEAD = "it gives vectors only: use one that was trained to classify or to fill in masks"
@@ -52,6 +51,7 @@ class Classifier:
     def classify(self, texts: Sequence[str]) -> list[Classification]:
         """The label of each text, in order, with the probability of every label; None for one without words."""
         self.need("class", "classes")
+        check_batch(self.batch)
         check_lengths(texts)
         rows = encode(self.tokenizer, texts, self.model.config.vocabulary)
         labels = self.model.config.labels
@@ -59,7 +59,8 @@ class Classifier:
         nonempty = [number for number, text in enumerate(texts) if text.strip()]
         for first in range(0, len(nonempty), self.batch):
             numbers = nonempty[first : first + self.batch]
-            for number, probabilities in zip(numbers, self.probabilities([rows[n] for n in numbers]), strict=True):
+            batch_probabilities = class_probabilities(self, [rows[number] for number in numbers])
+            for number, probabilities in zip(numbers, batch_probabilities, strict=True):
                 best = max(range(len(labels)), key=probabilities.__getitem__)
                 classifications[number] = Classification(labels[best], dict(zip(labels, probabilities, strict=True)))
         return classifications
@@ -84,27 +85,18 @@ class Classifier:
         if not positions:
             raise InputError("there is no mask to fill in", found=f"{text!r:.60}", do=f"put {self.mask} for a word")
         logits = self.read([ids])[0, positions]
+        check_finite(logits, self.model)
         best = logits.softmax(-1).topk(top, -1)
         fillings: list[list[Filling]] = []
         for position, top_probabilities, words in zip(
             positions, best.values.tolist(), best.indices.tolist(), strict=True
         ):
-            if math.isnan(top_probabilities[0]):
-                raise not_finite(logits, self.model)
             completed_rows = [[*ids[:position], word, *ids[position + 1 :]] for word in words]
             fillings.append([
                 Filling(self.tokenizer.decode([word]).strip(), probability, self.tokenizer.decode(row))
                 for word, probability, row in zip(words, top_probabilities, completed_rows, strict=True)
             ])  # fmt: skip
         return fillings
-
-    def probabilities(self, rows: list[list[int]]) -> list[list[float]]:
-        """Of each class, for each of some texts."""
-        logits = self.read(rows)
-        probabilities: list[list[float]] = logits.softmax(-1).tolist()
-        if any(math.isnan(row[0]) for row in probabilities):  # one NaN makes the whole row so
-            raise not_finite(logits, self.model)
-        return probabilities
 
     @torch.no_grad()
     def read(self, rows: list[list[int]]) -> Tensor:
@@ -118,3 +110,11 @@ class Classifier:
         if self.head != head:
             advice = {"mask": "it fills in masks: put one for a word", "class": "it names classes", "none": NO_HEAD}
             raise InputError(f"this model has no head for {what}", found=f"head={self.head!r}", do=advice[self.head])
+
+
+def class_probabilities(classifier: Classifier, rows: list[list[int]]) -> list[list[float]]:
+    """The probability of each class, for each of some texts."""
+    logits = classifier.read(rows)
+    check_finite(logits, classifier.model)
+    probabilities: list[list[float]] = logits.softmax(-1).tolist()
+    return probabilities

@@ -11,7 +11,7 @@ from regard.decoding import Beams, Limits, Sampling, beam, greedy, sample, stepp
 from regard.errors import InputError
 from regard.interop.generation import Generation
 from regard.models import Decoder
-from regard.tasks.text_ids import batch_size, check_lengths, encode, output_ids
+from regard.tasks.text_ids import batch_size, check_batch, check_lengths, encode, output_ids
 from regard.text.tokenizer import Codec
 
 MOST = 100_000  # tokens that may be asked for
@@ -69,32 +69,19 @@ class Generator:
 
     def go_on(self, texts: Sequence[str], tokens: int = 40, drawn: Sampling | None = None) -> list[Continuation]:
         """As `generate`, with the ids."""
+        check_batch(self.batch)
         check_lengths(texts)
         rows = encode(self.tokenizer, texts, self.model.config.vocabulary)
         if self.generation is not None:
             self.generation.check(may_draw=True)  # whether to draw is asked here, not in the folder
         prompts = [self.prompt(text, ids) for text, ids in zip(texts, rows, strict=True)]
         continuations: dict[int, Continuation] = {}
-        for numbers in self.batches([len(prompt) for prompt in prompts], tokens, 1 if drawn else self.beams):
+        for numbers in prompt_batches(self, [len(prompt) for prompt in prompts], tokens, drawn):
             outputs = self.decode([prompts[number] for number in numbers], tokens, drawn, numbers)
             for number, new in zip(numbers, outputs, strict=True):
                 prompt = tuple(prompts[number])
                 continuations[number] = Continuation(self.tokenizer.decode([*prompt, *new]), prompt, tuple(new))
         return [continuations[number] for number in range(len(texts))]
-
-    def batches(self, lengths: Sequence[int], tokens: int, beams: int) -> Iterator[list[int]]:
-        """The numbers of the prompts that go side by side: of one length, and no more than memory is sure to hold."""
-        # Of one length: nothing is padded, and what counts from the start counts alike.
-        for length in sorted(set(lengths)):
-            numbers = [number for number, other in enumerate(lengths) if other == length]
-            room = POSITIONS // (length + self.limits(tokens, length).longest)
-            batch = batch_size(min(self.batch, room), beams)
-            yield from (numbers[first : first + batch] for first in range(0, len(numbers), batch))
-
-    @property
-    def beams(self) -> int:
-        """How many texts are followed for each prompt where nothing is drawn: as the folder says."""
-        return 1 if self.generation is None else self.generation.beams
 
     def prompt(self, text: str, ids: list[int]) -> list[int]:
         """The ids to read first: for an empty text, the one that stands between texts."""
@@ -136,3 +123,17 @@ class Generator:
             closing=theirs.closing,
             renormalised=theirs.renormalised,
         )
+
+
+def prompt_batches(
+    generator: Generator, lengths: Sequence[int], tokens: int, drawn: Sampling | None
+) -> Iterator[list[int]]:
+    """The numbers of the prompts that go side by side: of one length, and no more than memory is sure to hold."""
+    theirs = generator.generation
+    beams = 1 if drawn is not None or theirs is None else theirs.beams  # texts that are followed for each prompt
+    # Of one length: nothing is padded, and what counts from the start counts alike.
+    for length in sorted(set(lengths)):
+        numbers = [number for number, other in enumerate(lengths) if other == length]
+        room = POSITIONS // (length + generator.limits(tokens, length).longest)
+        batch = batch_size(min(generator.batch, room), beams)
+        yield from (numbers[first : first + batch] for first in range(0, len(numbers), batch))

@@ -38,6 +38,11 @@ def check_lengths(texts: Sequence[str], most: int = LONGEST_TEXT, *, what: str =
             )
 
 
+def check_batch(batch: int) -> None:
+    if batch < 1:
+        raise InputError("batch must be at least 1", found=f"{batch}", do="32 texts side by side are usual")
+
+
 def batch_size(texts: int, beams: int) -> int:
     """How many texts go side by side: as many as asked, unless their beams would be too many rows."""
     return max(min(texts, ROWS // beams), 1)

@@ -13,7 +13,7 @@ from regard.interop.generation import Generation
 from regard.models import Recurrent, Transformer
 from regard.models.config import BlockConfig
 from regard.tasks.long_texts import LONG, TooLongError, split
-from regard.tasks.text_ids import batch_size, check_lengths, encode, output_ids
+from regard.tasks.text_ids import batch_size, check_batch, check_lengths, encode, output_ids
 from regard.text.tokenizer import Codec, padded
 
 MOST = 4096  # ids of a translation that may be asked for: what is read at once has far fewer
@@ -124,6 +124,7 @@ class Translator:
         best_by_number: dict[int, list[Translation]] = {}
         # Texts of like length side by side: little is spent on padding.
         by_length = sorted(range(len(rows)), key=lambda number: len(rows[number]))
+        check_batch(self.batch)
         batch = batch_size(self.batch, how.width)
         for first in range(0, len(by_length), batch):
             numbers = by_length[first : first + batch]

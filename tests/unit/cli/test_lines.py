@@ -17,8 +17,8 @@ import pytest
 from typer.testing import CliRunner
 
 from benchmarks import peers
-from regard.cli import app
-from regard.cli.lines import answer_lines, next_batch, read_batches
+from regard.cli import app, recordings
+from regard.cli.lines import answer_lines, next_batch, read_batches, read_lines
 from regard.errors import InputError
 from regard.tasks.long_texts import TooLongError
 
@@ -198,6 +198,14 @@ def test_a_stream_that_has_nothing_yet(monkeypatch: pytest.MonkeyPatch) -> None:
 
     given(monkeypatch, Late())
     assert list(read_batches(8)) == [["a"]]
+
+
+def test_an_input_that_is_closed_has_no_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As `regard translate grammar <&-` finds it: Python then has no standard input at all."""
+    monkeypatch.setattr(sys, "stdin", None)
+    assert list(read_batches(8)) == []
+    assert list(read_lines()) == []
+    assert recordings.given("-") == ""
 
 
 def test_the_end_stays_the_end() -> None:

@@ -240,7 +240,7 @@ def test_top_keys_beside_a_file(places: dict[str, str], tmp_path: Path) -> None:
     assert result.stdout.strip() in run(places, *how).stdout
 
 
-def test_files(places: dict[str, str], tmp_path: Path) -> None:
+def test_a_head_is_written_as_svg_png_csv_and_html(places: dict[str, str], tmp_path: Path) -> None:
     how = ("look", "seen", "--site", "decoder.1.cross", "--head", "2")
     names = [tmp_path / "deep" / f"map.{kind}" for kind in ("svg", "png", "csv", "html")]
     options = [part for name in names for part in (f"--{name.suffix[1:]}", str(name))]

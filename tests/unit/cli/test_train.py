@@ -16,10 +16,10 @@ import typer
 from typer.testing import CliRunner, Result
 
 import regard.training
-from regard.cli.train import train
+from regard.cli.train import next_command, train
 from regard.cli.verb import VerbCommand
 from regard.errors import InputError
-from regard.models import DecoderConfig, TransformerConfig, build, save_model
+from regard.models import DecoderConfig, EncoderConfig, TransformerConfig, build, save_model
 from regard.training.report.events import Note, Planned, Sample, Started, Validated
 
 RECIPE = 'name = "x"\n\n[training]\nsteps = 10\n'
@@ -140,7 +140,9 @@ def test_already_finished(core: Core, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("why", "code"), [("Ctrl-C", 130), ("SIGTERM", 143)])
-def test_interrupted(why: str, code: int, core: Core, tmp_path: Path) -> None:
+def test_an_interruption_says_where_it_was_saved_and_ends_with_its_signal(
+    why: str, code: int, core: Core, tmp_path: Path
+) -> None:
     core.outcome = {"status": "interrupted", "why": why}
     result = run("x.tsv", "--out", str(tmp_path))
     assert result.exit_code == code
@@ -238,6 +240,12 @@ def test_errors_end_with_2(arguments: list[str], message: str, core: Core) -> No
     assert result.exit_code == 2, result.output
     assert message in result.stderr
     assert "Traceback" not in result.stderr
+
+
+def test_the_next_command_for_what_fills_in_words_has_a_mask(tmp_path: Path) -> None:
+    config = EncoderConfig(vocabulary=300, dim=16, heads=2, feedforward=32, layers=1, head="mask")
+    save_model(build(config), tmp_path)
+    assert "[MASK]" in next_command(tmp_path, "")
 
 
 def test_help_needs_no_torch() -> None:

@@ -117,7 +117,7 @@ def test_control_characters_become_spaces() -> None:
     assert plain("a\nb\tc\x85d\u2028e\x7ff é") == "a b c d e f é"
 
 
-def test_generate(folders: dict[str, str]) -> None:
+def test_generate_goes_on_from_a_prompt_and_a_seed_draws_the_same(folders: dict[str, str]) -> None:
     result = run("generate", folders["gpt2"], "w1 w2", "--tokens", "6", "--temperature", "0")
     assert result.exit_code == 0, result.stderr
     assert result.stdout.startswith("w1 w2")
@@ -128,7 +128,7 @@ def test_generate(folders: dict[str, str]) -> None:
     assert run(*drawn).stdout == run(*drawn).stdout != run(*drawn[:-1], "5").stdout
 
 
-def test_classify(folders: dict[str, str]) -> None:
+def test_classify_names_the_likeliest_label_of_each_text(folders: dict[str, str]) -> None:
     result = run("classify", folders["classes"], "w1 w2", "w3")
     assert result.exit_code == 0, result.stderr
     assert result.stdout == run("classify", folders["classes"], given="w1 w2\nw3\n").stdout
@@ -155,7 +155,9 @@ def test_classify_fills_in_masks(folders: dict[str, str]) -> None:
         ("bare", "transformer", "regard", "none (no tokenizer.json)"),
     ],
 )
-def test_info(name: str, family: str, origin: str, tokenizer: str, folders: dict[str, str]) -> None:
+def test_info_says_family_origin_tokenizer_and_sizes(
+    name: str, family: str, origin: str, tokenizer: str, folders: dict[str, str]
+) -> None:
     found = json.loads(run("info", folders[name], "--json").stdout)
     assert (found["family"], found["origin"], found["tokenizer"]) == (family, origin, tokenizer)
     assert found["sizes"]["dim"] == 16

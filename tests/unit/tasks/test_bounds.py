@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from regard.cli.translate import translate
 from regard.cli.verb import VerbCommand
 from regard.decoding import Beams
 from regard.errors import InputError
+from regard.lens.alignment.pairs import align_pairs
 from regard.lens.analysis.subject import open_subject
 from regard.models import DecoderConfig, TransformerConfig, build, checkpoint, load_model, save_model
 from regard.tasks.classifier import Classification
@@ -75,6 +77,25 @@ def test_the_bounds_themselves_work(folders: dict[str, Path]) -> None:
 def test_generation_is_bounded(folders: dict[str, Path], tokens: int) -> None:
     with pytest.raises(InputError, match="tokens must be at least 1 and at most 100,000"):
         regard.load(folders["gpt2"], "cpu").generate("w1", tokens)
+
+
+@pytest.mark.parametrize("batch", [0, -1])
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [
+        ("marian", lambda task: task.translate(["w1"])),
+        ("marian", lambda task: align_pairs(task, ["w1"], ["w2"])),
+        ("gpt2", lambda task: task.generate("w1", 2)),
+        ("classes", lambda task: task.classify(["w1"])),
+    ],
+)
+def test_fewer_than_one_text_side_by_side_is_refused(
+    folders: dict[str, Path], name: str, call: Callable[[Any], Any], batch: int
+) -> None:
+    task = regard.load(folders[name], "cpu")
+    task.batch = batch
+    with pytest.raises(InputError, match=rf"batch must be at least 1\n  found: {batch}\n"):
+        call(task)
 
 
 def test_a_line_of_ten_megabytes_is_refused_before_it_is_read(

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from benchmarks import peers
-from regard.decoding import Sampling
+from regard.decoding.sampling import text_seed
 from regard.tasks import Generator, load
 from regard.tasks.generator import POSITIONS
 
@@ -94,6 +94,6 @@ def test_equal_prompts_are_drawn_apart_and_so_are_seeds(folders: dict[str, Path]
 
 def test_seeds_of_texts() -> None:
     """The first has the seed itself; no two of the others meet, of this seed or of its neighbours."""
-    assert [Sampling(seed=seed).seed_of(0) for seed in (0, 7, -3)] == [0, 7, -3]
-    seeds = {Sampling(seed=seed).seed_of(number) for seed in range(20) for number in range(50)}
+    assert [text_seed(seed, 0) for seed in (0, 7, -3)] == [0, 7, -3]
+    seeds = {text_seed(seed, number) for seed in range(20) for number in range(50)}
     assert len(seeds) == 20 * 50

@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple
 import torch
 from torch import nn
 
+from regard.decoding.finite import check_finite
 from regard.errors import InputError
 from regard.lens.alignment.choice import PairVotes
 from regard.lens.alignment.links import EVERYWHERE, AttentionReading, Pair, Votes, all_readings, votes
@@ -20,7 +21,7 @@ from regard.lens.recording.tokens import side_of
 from regard.models import seams
 from regard.tasks import Translator
 from regard.tasks.eval_mode import eval_mode
-from regard.tasks.text_ids import encode
+from regard.tasks.text_ids import check_batch, encode
 from regard.text.tokenizer import padded
 
 ProgressCallback = Callable[[int, int], None]
@@ -51,6 +52,7 @@ def align_pairs(
     """
     if len(sources) != len(targets):
         raise InputError("there must be as many sources as targets", found=f"{len(sources):,} and {len(targets):,}")
+    check_batch(translator.batch)
     rows = [encode_pair(translator, *pair, words) for pair in zip(sources, targets, strict=True)]
     check_lengths(translator, rows)
     order = sorted(range(len(rows)), key=lambda number: -len(rows[number].source) - len(rows[number].target))
@@ -124,7 +126,8 @@ def forced(translator: Translator, rows: Sequence[EncodedPair], sites: Sequence[
     device = next(model.parameters()).device
     source, target = padded([row.source for row in rows], pad), padded([row.target for row in rows], pad)
     with eval_mode(model), record(model, WatchOptions(tuple(sites), device=device, values=False)) as recorder:
-        model(source.ids.to(device), target.ids.to(device), source.mask.to(device))
+        logits = model(source.ids.to(device), target.ids.to(device), source.mask.to(device))
+    check_finite(logits, model, target.mask.to(device))
     return built(recorder.calls[-1])
 
 

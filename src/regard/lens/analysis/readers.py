@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import torch
+from torch import Tensor
 
 from regard.lens.recording.tokens import side_of
 from regard.models.config import BlockConfig
@@ -54,8 +55,8 @@ class Reader(Protocol):
     def say(self, rows: Rows, *, greedy: bool = False) -> Rows:
         """The same of what the model itself makes of each source: the last token is written, and not read."""
 
-    def read(self, source: Batch, target: Batch | None) -> None:
-        """One forward."""
+    def read(self, source: Batch, target: Batch | None) -> Tensor | None:
+        """One forward, and the logits that it gave: of all positions or the last few, or one row for each text."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +113,8 @@ class TaskReader:
         return [[self.start, *best.ids, *([] if best.end is None else [best.end])] for best, *_ in hypotheses]
 
     @torch.no_grad()
-    def read(self, source: Batch, target: Batch | None) -> None:
+    def read(self, source: Batch, target: Batch | None) -> Tensor:
         device = next(self.model.parameters()).device
         ids, mask = source.ids.to(device), None if bool(source.mask.all()) else source.mask.to(device)
-        self.model(ids, mask) if target is None else self.model(ids, target.ids.to(device), mask)
+        logits: Tensor = self.model(ids, mask) if target is None else self.model(ids, target.ids.to(device), mask)
+        return logits

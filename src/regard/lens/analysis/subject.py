@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from torch import Tensor
+
+from regard.decoding.finite import check_finite
 from regard.errors import FileError, InputError
 from regard.interop.auto_loading import installed, load_auto
 from regard.interop.folders import where
@@ -18,7 +21,7 @@ from regard.models.checkpoint import read_settings
 from regard.tasks import load
 from regard.tasks.model_folder import device_of
 from regard.tasks.text_ids import check_lengths
-from regard.text.tokenizer import padded
+from regard.text.tokenizer import Batch, padded
 
 LONGEST_TEXT = 2_000_000  # characters of a text that is looked at: several times 100,000 tokens
 
@@ -80,7 +83,9 @@ class Subject:
         batches = [None if some is None else padded(some, filler) for some in (rows, decoder_inputs)]
         with watch(self.reader.model, self.reader.tokenizer, **options) as recording:
             assert batches[0] is not None
-            self.reader.read(batches[0], batches[1])
+            logits = self.reader.read(batches[0], batches[1])
+            if logits is not None:  # a search would notice it; a text that is given is only read
+                check_finite(logits, self.reader.model, mask_of(logits, batches[1] or batches[0]))
         for call in recording.recorder.calls if recording.recorder else ():
             call.pad = filler
             call.after = None if target_rows is None else [row[-1] for row in target_rows]
@@ -124,6 +129,13 @@ class Subject:
         for row in rows:
             check_length("target", len(row) - 1, self.reader.limits[1])
         return rows
+
+
+def mask_of(logits: Tensor, batch: Batch) -> Tensor | None:
+    """Which logits of a batch's positions, or of its last few, are of words; None where each text has one row."""
+    if logits.ndim < 3 or logits.shape[1] > batch.mask.shape[1]:
+        return None
+    return batch.mask[:, -logits.shape[1] :].to(logits.device)
 
 
 def listed(texts: str | Sequence[str]) -> list[str]:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from time import perf_counter
 
+from regard.decoding.finite import check_finite
 from regard.errors import InputError
 from regard.tasks import Classifier
 from regard.tasks.text_ids import encode
@@ -54,7 +55,9 @@ def classify(
     labels, predictions = classifier.model.config.labels, dict[int, str]()
     with eval_mode_with_batch(classifier, batch):
         for numbers in batched(order, classifier.batch, on_progress):
-            best = classifier.read([rows[number] for number in numbers]).argmax(-1).tolist()
+            logits = classifier.read([rows[number] for number in numbers])
+            check_finite(logits, classifier.model)
+            best = logits.argmax(-1).tolist()
             predictions |= {number: labels[index] for number, index in zip(numbers, best, strict=True)}
     return [predictions[number] for number in range(len(rows))]
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import torch
 
+from regard.decoding.finite import check_finite
 from regard.errors import InputError
 from regard.tasks import Classifier
 from regard.tasks.text_ids import encode
@@ -92,6 +93,7 @@ def fill(classifier: Classifier, rows: list[list[int]], positions: list[list[int
     ]
     where = [(number, position) for number, chosen in enumerate(positions) for position in chosen]
     logits = classifier.read(hidden)[[number for number, _ in where], [position for _, position in where]].float()
+    check_finite(logits, classifier.model)
     labels = torch.tensor([rows[number][position] for number, position in where], device=logits.device)
     loss = torch.nn.functional.cross_entropy(logits, labels, reduction="sum")
     return float(loss), int((logits.argmax(-1) == labels).sum())

@@ -5,6 +5,7 @@ Tokens of two tokenizers are not alike, so only nats per character compare model
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from itertools import groupby
 from time import perf_counter
@@ -12,6 +13,7 @@ from typing import NamedTuple
 
 import torch
 
+from regard.decoding.finite import check_finite
 from regard.errors import InputError
 from regard.tasks import Generator
 from regard.tasks.eval_mode import eval_mode
@@ -99,6 +101,9 @@ def total_nats(
             input_ids = torch.stack([row[one.first : one.last] for one in some])
             labels = torch.stack([row[one.first + known + 1 : one.last + 1] for one in some])
             logits = model(input_ids)[:, known:].flatten(0, 1).float()
-            total += float(torch.nn.functional.cross_entropy(logits, labels.flatten(), reduction="sum"))
+            nats = float(torch.nn.functional.cross_entropy(logits, labels.flatten(), reduction="sum"))
+            if math.isnan(nats):
+                check_finite(logits, model)
+            total += nats
             on_progress(some[-1].last, foretold)
     return total

@@ -64,5 +64,10 @@ def seed_of(states: Sequence[Tensor], rank: int) -> int:
     return int.from_bytes(hashlib.blake2b(stand + rank.to_bytes(4), digest_size=7).digest())
 
 
+def processes_of(tensors: dict[str, Tensor]) -> int:
+    """How many processes have their random numbers in a checkpoint."""
+    return sum(name == RNG[0] or name.startswith(f"{RNG[0]}/") for name in tensors)
+
+
 def below(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
     return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}

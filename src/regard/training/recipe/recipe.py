@@ -108,7 +108,13 @@ class Recipe(RecipeTable):
     decoding: Decoding = Decoding()
 
     def to_toml(self) -> str:
-        return tomli_w.dumps(self.model_dump(exclude_none=True))
+        """As it stands in a file; without tables that are empty, which is what they are when left out."""
+        tables = self.model_dump(exclude_none=True)
+        return tomli_w.dumps(nonempty({**tables, "data": nonempty(tables["data"])}))
+
+
+def nonempty(table: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in table.items() if value != {}}
 
 
 def read_recipe(data: Mapping[str, Any]) -> Recipe:

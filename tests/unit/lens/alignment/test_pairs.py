@@ -15,6 +15,7 @@ from regard.lens.hooks.attach import record
 from regard.models import RecurrentConfig, build
 from regard.tasks import Translator
 from regard.text.bpe import Paired, train_tokenizer
+from tests.broken_weights import with_nan
 from tests.unit.lens.alignment.small_translators import CROSS, SOURCES, TARGETS, TOKENIZER, recorded, transformer
 from tests.unit.lens.alignment.test_word_spans import marian
 
@@ -93,3 +94,11 @@ def test_sentencepiece_translators_align(tmp_path: Path) -> None:
     found = align_pairs(transformer(tokenizer), ["the 漢字 animal", SOURCES[1]], ["la rue", "Il 漢字"])
     assert [pair.source.words for pair in found.pairs] == [("the", "漢字", "animal"), tuple(SOURCES[1].split())]
     assert [len(one) for one in found.links(found.readings[0])] == [2, 2]
+
+
+def test_a_model_with_nan_in_its_weights_aligns_nothing() -> None:
+    """No search would notice it: the target is only read."""
+    translator = transformer()
+    message = with_nan(translator.model)
+    with pytest.raises(InputError, match=message):
+        align_pairs(translator, SOURCES, TARGETS)

@@ -20,6 +20,7 @@ from regard.lens.analysis.subject import Subject, open_subject, unlike_ends
 from regard.lens.recording.tokens import side_of, strings
 from regard.lens.recording_api import Recording
 from tests.bounds import small_apart
+from tests.broken_weights import with_nan
 from tests.families import families
 from tests.subjects import ours, paired, theirs
 
@@ -330,3 +331,15 @@ def test_the_ids_that_fill_up_are_told_from_those_that_end_a_text() -> None:
     assert unlike_ends(0, [[5, 6], [7]]) == 0
     assert unlike_ends(2, [[5, 2], [7, 0]]) == 1
     assert unlike_ends(0, [[0]]) == 0  # a decoder's lone start
+
+
+# Weights that are not numbers
+
+
+@pytest.mark.parametrize("name", [*OWN, "bart", "t5", "llama"])
+def test_a_model_with_nan_in_its_weights_is_not_looked_at(name: str, root: Path) -> None:
+    """Whether or not anything is searched for: a target that is given is only read."""
+    one = subject(name, root)
+    message = with_nan(one.reader.model)
+    with pytest.raises(InputError, match=message):
+        one.see([TEXT, SHORT], [SHORT, TEXT] if one.pair else None)

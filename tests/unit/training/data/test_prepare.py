@@ -138,3 +138,11 @@ def test_a_score_that_the_task_does_not_have_is_refused_before_training(tmp_path
     with pytest.raises(InputError, match="bleu"):
         go(write_rows(tmp_path / "a.tsv", rows), tmp_path / "model", STACK, {"training.select": "bleu"}, listener=heard)
     assert not heard.of(Started)
+
+
+def test_repaired_rows_are_told_with_an_example(tmp_path: Path) -> None:
+    file = write_rows(tmp_path / "numbers.tsv", [["one\u2028two", "un deux"], ["be\x07ll", "cloche"], *numbers(80)])
+    heard = EventRecorder()
+    go(file, tmp_path / "out", TINY, listener=heard)
+    assert "2 of them repaired: control characters became spaces" in heard.warnings
+    assert r"one\u2028two" in heard.warnings

@@ -16,6 +16,7 @@ from regard.training.evaluate import (
     evaluate,
     read_data,
 )
+from tests.broken_weights import with_nan
 from tests.evaluation_cases import Folders, written
 
 
@@ -50,3 +51,11 @@ def test_long_texts_are_cut_and_it_is_told(folders: Folders, tmp_path: Path) -> 
     found = evaluate(classifier, read_data(written(tmp_path / "set.tsv", f"{long}\tgood", "w2\tbad")))
     assert found.outputs[0] == classifier.classify([same])[0].label
     assert found.notes == ["1 texts were cut to 16 tokens, all that the model has positions for"]
+
+
+def test_a_classifier_with_nan_in_its_weights_gets_no_table(folders: Folders, tmp_path: Path) -> None:
+    """The argmax of NaN is a class as well."""
+    classifier = regard.load(folders["classes"], "cpu")
+    message = with_nan(classifier.model)
+    with pytest.raises(InputError, match=message):
+        evaluate(classifier, read_data(written(tmp_path / "set.tsv", "w1 w2\tgood", "w3\tbad")))

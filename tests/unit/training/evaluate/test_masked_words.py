@@ -9,6 +9,7 @@ import pytest
 
 import regard
 from benchmarks import peers
+from regard.errors import InputError
 from regard.tasks import Classifier
 from regard.training.evaluate import (
     evaluate,
@@ -16,6 +17,7 @@ from regard.training.evaluate import (
 )
 from regard.training.evaluate.masked_words import choose
 from tests.bounds import small_apart
+from tests.broken_weights import with_nan
 from tests.evaluation_cases import Folders, written
 
 
@@ -42,3 +44,10 @@ def test_masked_words(folders: Folders, tmp_path: Path) -> None:
     assert found.baselines == {"accuracy": 2.5, "nats_per_token": math.log(40), "perplexity": 40}
     again = evaluate(classifier, read_data([str(tmp_path / "text")]))
     assert again["nats_per_token"] == pytest.approx(found["nats_per_token"], abs=small_apart(5.0))
+
+
+def test_a_model_with_nan_in_its_weights_gets_no_table(folders: Folders, tmp_path: Path) -> None:
+    classifier = regard.load(folders["masks"], "cpu")
+    message = with_nan(classifier.model)
+    with pytest.raises(InputError, match=message):
+        evaluate(classifier, read_data(written(tmp_path / "text", "w1 w2", "w3")))

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import regard
 from benchmarks import peers
+from regard.errors import InputError
 from regard.tasks import Generator
 from regard.training.evaluate import (
     evaluate,
@@ -19,6 +20,7 @@ from regard.training.evaluate import (
 )
 from regard.training.evaluate.next_words import stream, windows
 from tests.bounds import small_apart
+from tests.broken_weights import with_nan
 from tests.evaluation_cases import Folders, written
 
 
@@ -84,3 +86,18 @@ def test_a_model_that_knows_nothing_is_the_baseline(folders: Folders, tmp_path: 
         found = evaluate(task, read_data(written(tmp_path / "text", *peers.sentences(9, 20))))
         for score in ("nats_per_token", "perplexity"):
             assert found[score] == pytest.approx(found.baselines[score], rel=small_apart(5.0))
+
+
+def test_a_model_with_nan_in_its_weights_gets_no_table(folders: Folders, tmp_path: Path) -> None:
+    generator = regard.load(folders["gpt2"], "cpu")
+    message = with_nan(generator.model)
+    with pytest.raises(InputError, match=message):
+        evaluate(generator, read_data(written(tmp_path / "text", "w1 w2", "w3")))
+
+
+def test_a_token_that_never_comes_costs_without_end(folders: Folders, tmp_path: Path) -> None:
+    """A logit of -inf bans an id, and is nothing wrong."""
+    generator = regard.load(folders["gpt2"], "cpu")
+    generator.model.register_forward_hook(lambda *given: given[-1].index_fill(-1, torch.tensor([7]), -math.inf))
+    scores = evaluate(generator, read_data(written(tmp_path / "text", "w1 w2", "w3")))
+    assert scores["nats_per_token"] == math.inf

@@ -47,7 +47,8 @@ def test_a_model_is_fine_tuned_with_its_own_tokenizer_sizes_and_rate(place: Path
     assert load_model(out).config == load_model(start).config
     recipe = tomllib.loads((out / "recipe.toml").read_text(encoding="utf-8"))
     assert recipe["tokenizer"] == {"vocabulary": size, "joint": True}  # the one that is used, not a default
-    assert (recipe["start"], recipe["model"], recipe["training"]["rate"]) == (str(start), {}, 3e-4)
+    assert (recipe["start"], recipe["training"]["rate"]) == (str(start), 3e-4)
+    assert "model" not in recipe  # its sizes are those of the start
     assert train(place / "new.tsv", out, start=start, settings=SHORT, **CPU).status == "already finished"
 
 
@@ -148,3 +149,8 @@ def test_a_folder_whose_name_looks_like_a_number_is_a_start(place: Path, tmp_pat
     recipe = Path("mine.toml")
     recipe.write_text(f'start = "1.10"\n[data]\ntrain = "{place / "new.tsv"}"\n', encoding="utf-8")
     assert resolve(Request(str(recipe), Path())).start == "1.10"
+
+
+def test_a_dry_run_finds_sizes_that_cannot_change(place: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot change"):
+        train(place / "old.tsv", tmp_path, start=place / "model", settings=["model.dim=32"], dry_run=True, **CPU)

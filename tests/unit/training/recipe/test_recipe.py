@@ -125,6 +125,12 @@ def test_a_setting_inside_of_what_is_no_table_is_refused() -> None:
         with_settings({**LEAST, "name": "x"}, ["name.first=3"])
 
 
+def test_a_table_that_was_given_a_value_is_not_offered_again() -> None:
+    with pytest.raises(InputError, match="no table 'training'") as error:
+        with_settings({}, ["training=3", "training.steps=2"])
+    assert "did you mean 'training'" not in str(error.value)
+
+
 def test_a_recipe_with_a_date_is_refused_as_such(tmp_path: Path) -> None:
     file = tmp_path / "dated.toml"
     file.write_text('name = 2024-01-01\n[data]\ntrain = "x.tsv"\n')
@@ -172,7 +178,14 @@ MOMENTS = st.one_of(st.dates(), st.times(), st.datetimes())
 def test_whatever_toml_can_say_of_a_model_is_written_and_read_again(model: dict[str, Any]) -> None:
     """What no model has is refused by name when one is built, not where it is written down."""
     recipe = read_recipe({**LEAST, "model": model})
-    assert tomllib.loads(recipe.to_toml())["model"] == model
+    assert tomllib.loads(recipe.to_toml()).get("model", {}) == model
+
+
+def test_tables_with_nothing_in_them_are_not_written() -> None:
+    recipe = read_recipe(LEAST)
+    assert "[data.test]" not in recipe.to_toml()
+    assert "[model]" not in recipe.to_toml()
+    assert read_recipe(tomllib.loads(recipe.to_toml())) == recipe
 
 
 EARLIER = """\

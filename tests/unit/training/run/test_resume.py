@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -23,10 +24,12 @@ import regard
 from regard.cli.app import app
 from regard.errors import FileError, InputError
 from regard.training.loop import loop
-from regard.training.loop.checkpoint_files import checkpoints
+from regard.training.loop.checkpoint_files import Position, checkpoints, save_state
+from regard.training.optim.workers import Workers
 from regard.training.report.events import Event, Finished, Preparing, Saved, Started, Stepped, Validated
+from regard.training.run.resume import resume
 from tests.threads import THREADS
-from tests.training_cases import RANDOM, TINY, EventRecorder, Stop, go, left_by, same, settings
+from tests.training_cases import RANDOM, TINY, EventRecorder, Stop, go, left_by, numbers, same, settings, write_rows
 
 ROOT = Path(__file__).parents[4]
 
@@ -89,6 +92,35 @@ def test_a_resumed_run_keeps_the_threads_it_began_with(corpus: Path, whole: Path
     regard.training.train(str(corpus), tmp_path, settings=settings(TINY, RANDOM), device="cpu", threads=others)
     assert json.loads((tmp_path / "run.json").read_text())["threads"] == THREADS
     same(tmp_path, whole)
+
+
+@pytest.mark.parametrize(
+    ("ranks", "processes", "words"),
+    [
+        ((), 1, ""),
+        (("/1",), 2, ""),
+        ((), 2, "random numbers of 1 process, and 2 train now"),  # or of two, by a version that saved the first's alone
+        (("/1",), 1, "random numbers of 2 processes, and 1 trains now"),
+        (("/1", "/2"), 2, "random numbers of 3 processes, and 2 train now"),
+    ],
+)
+def test_another_number_of_processes_is_said_to_end_elsewhere(
+    ranks: tuple[str, ...], processes: int, words: str, tmp_path: Path
+) -> None:
+    tensors = {f"chance/{device}{rank}": torch.get_rng_state() for device in ("cpu", "cuda") for rank in ("", *ranks)}
+    save_state(tmp_path / "checkpoints", Position(step=3), tensors, keep=1)
+    heard = EventRecorder()
+    stopped: Any = SimpleNamespace(
+        folder=tmp_path,
+        workers=Workers(0, processes),
+        listener=heard,
+        position=Position(3),
+        restore=lambda *state: None,
+    )
+    resume(stopped)
+    assert "going on after step 3" in heard.notes
+    assert words in heard.warnings
+    assert ("not bit for bit" in heard.warnings) == bool(words)
 
 
 def test_training_leaves_threads_and_small_numbers_as_they_were(corpus: Path, tmp_path: Path) -> None:
@@ -160,6 +192,21 @@ def test_a_signal_saves_at_once_and_the_same_call_goes_on(
     assert (outcome.status, outcome.why, outcome.step) == ("interrupted", why, 5)
     assert checkpoints(tmp_path / "checkpoints")[0].name == "step-000005"
     assert signal.getsignal(number) is before
+    assert go(corpus, tmp_path, TINY, RANDOM).status == "finished"
+    same(tmp_path, whole)
+
+
+@pytest.mark.parametrize("what", ["encoding", "scoring valid"])
+@pytest.mark.parametrize(("number", "error"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, SystemExit)])
+def test_a_signal_while_reading_or_scoring_is_heeded_at_once_and_loses_nothing(
+    what: str, number: signal.Signals, error: type[BaseException], corpus: Path, whole: Path, tmp_path: Path
+) -> None:
+    def tell(event: Event) -> None:
+        if isinstance(event, Preparing) and event.what == what:
+            signal.raise_signal(number)
+
+    with pytest.raises(error):
+        go(corpus, tmp_path, TINY, RANDOM, listener=tell)
     assert go(corpus, tmp_path, TINY, RANDOM).status == "finished"
     same(tmp_path, whole)
 
@@ -321,6 +368,17 @@ def test_text_that_was_half_prepared_is_prepared_again(
     same(folder, whole)
 
 
+@pytest.mark.parametrize("name", ["sources.npy", "valid.jsonl", "texts.jsonl", "source.u16", "source.starts.npy"])
+def test_a_prepared_file_that_a_power_cut_left_empty_is_prepared_again(
+    name: str, corpus: Path, whole: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(Stop):
+        go(corpus, tmp_path, TINY, RANDOM, listener=EventRecorder(lambda event: isinstance(event, Started)))
+    (tmp_path / "prepared" / name).write_bytes(b"")
+    go(corpus, tmp_path, TINY, RANDOM)
+    same(tmp_path, whole)
+
+
 def test_what_a_kill_left_half_written_is_swept(corpus: Path, broken: Path, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(broken, tmp_path / "model"))
     half = folder / "checkpoints" / "step-000008.part"
@@ -438,6 +496,18 @@ def test_text_that_changed_is_refused_by_name(corpus: Path, broken: Path, tmp_pa
         file.write("ten\tdix\n")
     with pytest.raises(InputError, match=corpus.name):
         go(other, folder, TINY, RANDOM)
+
+
+def test_source_and_target_the_other_way_round_are_another_run(tmp_path: Path) -> None:
+    pairs = numbers(80)
+    for side, name in enumerate(("n.en", "n.fr")):
+        write_rows(tmp_path / name, [[pair[side]] for pair in pairs])
+    files = [str(tmp_path / "n.en"), str(tmp_path / "n.fr")]
+    how: dict[str, Any] = {"settings": settings(TINY, {"training.steps": 1}), "device": "cpu", "threads": 1}
+    regard.training.train(files, tmp_path / "out", **how)
+    assert regard.training.train(files, tmp_path / "out", **how).status == "already finished"
+    with pytest.raises(InputError, match="the files were"):
+        regard.training.train(files[::-1], tmp_path / "out", **how)
 
 
 def test_the_same_text_under_another_name_is_accepted(corpus: Path, broken: Path, whole: Path, tmp_path: Path) -> None:
