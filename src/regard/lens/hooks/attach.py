@@ -15,7 +15,8 @@ from regard.lens.assembly.builder import follow
 from regard.lens.assembly.recorder import Recorder
 from regard.lens.assembly.watch_options import WatchOptions
 from regard.lens.hooks.modules import Method, read_ids, wrapped
-from regard.lens.hooks.session import CallListener, Session, registered, slow_path, uncompiled
+from regard.lens.hooks.session import CallListener, Session, registered
+from regard.lens.hooks.shared_settings import slow_path, uncompiled
 from regard.models import Recurrent, seams
 from regard.models.seam import Hook
 from regard.tasks import Generator, Translator

@@ -15,7 +15,8 @@ from regard.attention.inputs import ScoreOptions
 from regard.errors import InputError
 from regard.lens.hooks.attention_call import AttentionCall, output_projection, same_batch
 from regard.lens.hooks.lazy_mask import lazy_mask, with_mask
-from regard.lens.hooks.session import SharedContext, attention_around, dispatch
+from regard.lens.hooks.session import attention_around, dispatch
+from regard.lens.hooks.shared_settings import SharedContext
 from regard.lens.hooks.transformers_internals import NAME, ImplementationName, collected, usual
 
 SWITCHING = threading.Lock()

@@ -7,10 +7,9 @@ thread at a time, calls and their turns, hooks in order, and release in any orde
 
 from __future__ import annotations
 
-import sys
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from typing import Any, Protocol
 
@@ -18,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.attention import attend
-from regard.attention.torch_names import COMPILED, COMPILER, in_backward, unwatched
+from regard.attention.torch_names import COMPILED, in_backward, unwatched
 from regard.errors import InputError
 from regard.lens.assembly.step import AttentionCapture
 from regard.lens.hooks.attention_call import AttentionCall, Kernel, score_options
@@ -266,47 +265,3 @@ def registered(session: Session) -> Iterator[None]:
     finally:
         with REGISTER:
             SESSIONS = tuple(one for one in SESSIONS if one is not session)
-
-
-class SharedContext:
-    """A context for all sessions together: entered with the first and left with the last, whatever their order."""
-
-    def __init__(self, make: Callable[[], AbstractContextManager[None]]) -> None:
-        self.make, self.stack, self.sessions, self.lock = make, ExitStack(), 0, threading.Lock()
-
-    @contextmanager
-    def __call__(self) -> Iterator[None]:
-        with self.lock:
-            if not self.sessions:
-                self.stack.enter_context(self.make())
-            self.sessions += 1
-        try:
-            yield
-        finally:
-            with self.lock:
-                self.sessions -= 1
-                if not self.sessions:
-                    self.stack.close()
-
-
-@SharedContext
-@contextmanager
-def slow_path() -> Iterator[None]:
-    """Without the fused layers of nn.Transformer, which call no attention function at all."""
-    before = torch.backends.mha.get_fastpath_enabled()
-    torch.backends.mha.set_fastpath_enabled(False)
-    try:
-        yield
-    finally:
-        torch.backends.mha.set_fastpath_enabled(before)
-
-
-@SharedContext
-@contextmanager
-def uncompiled() -> Iterator[None]:
-    """Without what torch.compile has made, which calls nothing of ours: what was compiled runs as it was written."""
-    if COMPILER not in sys.modules:  # then nothing has been compiled, and asking would import much
-        yield
-        return
-    with torch.compiler.set_stance("force_eager"):
-        yield
