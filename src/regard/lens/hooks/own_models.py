@@ -28,7 +28,7 @@ from regard.models.seam import Seam
 
 @contextmanager
 def own_model(session: Session) -> Iterator[None]:
-    """Every seam of the session's model leads to the session, and its methods say which text is read."""
+    """Every seam of its model leads to the session, and the model's methods say which text is read."""
     with ExitStack() as stack:
         for module in session.model.modules():
             if isinstance(seam := getattr(module, "seam", None), Seam):
