@@ -125,3 +125,14 @@ def test_gradients_flow_through_the_forward_that_gives_it() -> None:
     plain = torch.autograd.grad(attend(query, key, value, causal=True).square().sum(), (query, key, value))
     for one, other in zip(torch.autograd.grad(output.square().sum(), (query, key, value)), plain, strict=True):
         assert torch.equal(one, other)
+
+
+@pytest.mark.parametrize("keys", [9, 1])
+def test_what_is_added_to_whole_rows_is_in_the_lse_or_none_is_given(keys: int) -> None:
+    """The softmax does not see it, and the kernel is not told of it."""
+    query, key = draw(1, 2, 9, 8), draw(1, 2, keys, 8, seed=1)
+    added = draw(9, 1, seed=3)
+    output, lse = attend_with_lse(query, key, key, mask=added)
+    assert torch.equal(output, attend(query, key, key, mask=added))
+    expected = attend(query, key, key, mask=added, see="stats")[1].lse
+    assert lse is None or torch.allclose(lse, expected, atol=weights_apart(query, key, 0.36), rtol=0)

@@ -22,6 +22,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.checkpoint import checkpoint
 
 import regard
+from benchmarks import peers
 from regard.decoding.cache import KeyValueCache
 from regard.lens.hooks import attach
 from tests.families import FAMILIES
@@ -401,6 +402,7 @@ def theirs(*args, **kwargs):
     return sdpa(*args, **kwargs)
 F.scaled_dot_product_attention = theirs
 import regard
+from benchmarks import peers
 class Model(torch.nn.Module):
     def forward(self, x):
         return F.scaled_dot_product_attention(x, x, x)
@@ -559,3 +561,11 @@ def test_changes_are_made_again_where_checkpointing_computes_again() -> None:
 
     with regard.intervene(model, forbid=("0", None, 3, 0)):
         torch.testing.assert_close(gradient(True), gradient(False))
+
+
+def test_beams_of_several_sources_without_a_cache_are_refused_in_words() -> None:
+    model = peers.marian()
+    with torch.no_grad(), regard.watch(model) as recording:
+        model.generate(SOURCE.repeat(2, 1), num_beams=3, max_new_tokens=4, do_sample=False, use_cache=False)
+    with pytest.raises(regard.RegardError, match="use_cache=True"):
+        _ = recording.calls
