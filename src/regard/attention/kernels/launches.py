@@ -1,0 +1,136 @@
+"""The three kernels as functions of `Scores`: what `tiled`, `lse_of`, `received` and `tile` compute, launched.
+
+The only file that launches; Triton is imported by the first launch, and by nothing else in the package.
+"""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from dataclasses import asdict
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from regard.attention.kernels.launch_config import LaunchConfig, launch_config
+from regard.attention.kernels.operands import (
+    ColumnFlags,
+    Flags,
+    RowFlags,
+    Side,
+    Strided,
+    TileFlags,
+    flags_of,
+    one_term,
+    operands_of,
+    padded,
+    strided,
+)
+from regard.attention.scores import LogSum, Scores
+from regard.attention.statistics import first_shown
+
+SPAN = 32  # blocks across that one program of `tile` does: few enough to fill the device, enough to load ahead
+NOTHING = Strided(None)
+
+
+def rows_with_statistics(scores: Scores, value_BJKV: Tensor) -> tuple[Tensor, ...]:
+    """The output, grouped by key head, then the fields of `Statistics`: what `tiled(..., full=True)` gives."""
+    scores = one_term(scores)
+    *lead, queries, _ = scores.query_BJGQD.shape
+    width = value_BJKV.shape[-1]
+    output = value_BJKV.new_empty(*lead, queries, width)
+    lse, entropy, top, distance, own, first = (row_numbers(scores) for _ in range(6))
+    fields = lse, entropy, top, row_numbers(scores, torch.int64), distance, own, first
+    launch_rows(scores, value_BJKV if width else None, output, fields)
+    return output, *fields
+
+
+def rows_lse(scores: Scores) -> LogSum:
+    """The lse of every row, in two parts: what `lse_of` gives."""
+    scores = one_term(scores)
+    fields = row_numbers(scores), row_numbers(scores)
+    launch_rows(scores, None, None, fields)
+    return LogSum(*fields)
+
+
+def launch_rows(scores: Scores, value: Tensor | None, output: Tensor | None, fields: tuple[Tensor, ...]) -> None:
+    from regard.attention.kernels.row_kernel import row_pass
+
+    full, width = len(fields) > 2, 0 if value is None else value.shape[-1]
+    first = first_keys(scores) if full else NOTHING
+    config = launch_config("rows", scores.dtype, max(scores.query_BJGQD.shape[-1], width))
+    flags = flags_of(scores, config.block_m, config.block_n)
+    row_flags = RowFlags(**asdict(flags), FULL=full, MIX=width > 0, FIRST=first.pointer is not None, VALUE_DIM=width,
+                         BLOCK_V=padded(width))  # fmt: skip
+    batch = scores.query_BJGQD.shape[:-4]
+    values = NOTHING if value is None else strided(value.unsqueeze(-3), batch)
+    blocks = -(-scores.rule.sight.queries // config.block_m)
+    launch(row_pass, blocks, scores, (values, first, output, fields), row_flags, config)
+
+
+def columns_received(scores: Scores, sums: LogSum, weigh_BJGQ: Tensor | None) -> Tensor:
+    """The column sums of the weights, (B..., J, G, keys)."""
+    from regard.attention.kernels.column_kernel import column_pass
+
+    scores, keys = one_term(scores), scores.rule.sight.keys
+    output = sums.top.new_empty(*sums.top.shape[:-1], keys)
+    config = launch_config("columns", scores.dtype, scores.query_BJGQD.shape[-1])
+    flags = ColumnFlags(**asdict(flags_of(scores, config.block_m, config.block_n)), WEIGH=weigh_BJGQ is not None)
+    weigh = NOTHING if weigh_BJGQ is None else strided(weigh_BJGQ[..., None], scores.query_BJGQD.shape[:-4])
+    launch(column_pass, -(-keys // config.block_n), scores, (dense(sums), weigh, output), flags, config)
+    return output
+
+
+def tile_pooled(scores: Scores, sums: LogSum, down: Side, across: Side, pool: str, weigh_BJGK: Tensor | None) -> Tensor:
+    """The sums ("mass", "mean") or largest ("max") of a rectangle's cells, (B..., J, G, cells down, cells across)."""
+    from regard.attention.kernels.tile_kernel import tile_pass
+
+    scores = one_term(scores)
+    output = sums.top.new_zeros(*sums.top.shape[:-1], down.bins, across.bins)  # where the band hides all, it stays so
+    config = launch_config("tiles", scores.dtype, scores.query_BJGQD.shape[-1])
+    flags = flags_of(scores, config.block_m, config.block_n)
+    cells = min(power(down.cell), config.block_m), min(power(across.cell), config.block_n)
+    merge = down.cell > cells[0] or across.cell > cells[1]
+    tile_flags = TileFlags(**asdict(flags), WEIGH=weigh_BJGK is not None, CELL_M=cells[0], CELL_N=cells[1],
+                           LARGEST=pool == "max", MERGE=merge)  # fmt: skip
+    weigh = NOTHING if weigh_BJGK is None else strided(weigh_BJGK[..., None, :], scores.query_BJGQD.shape[:-4])
+    high = -(-down.bins // (config.block_m // cells[0]))
+    wide = -(-(-(-across.bins // (config.block_n // cells[1]))) // SPAN)
+    across = across._replace(span=SPAN)
+    launch(tile_pass, high * wide, scores, (dense(sums), weigh, output, down, across), tile_flags, config)
+    return output
+
+
+def launch(kernel: Any, blocks: int, scores: Scores, given: tuple[Any, ...], flags: Flags, config: LaunchConfig) -> None:
+    """One program for each block of each head; none where there is nothing to compute."""
+    programs = blocks * scores.query_BJGQD.shape[:-2].numel()
+    if not programs:
+        return
+    limit = {} if config.registers is None else {"maxnreg": config.registers}
+    on_device = torch.cuda.device(scores.device) if scores.device.type == "cuda" else nullcontext()
+    with on_device:  # Triton launches on the current device, whichever its arguments lie on
+        kernel[programs,](operands_of(scores), *given, FLAGS=flags, num_warps=config.warps, num_stages=config.stages,
+                          **limit)  # fmt: skip
+
+
+def first_keys(scores: Scores) -> Strided:
+    """The first key that masks show to each row, where they hide any."""
+    if scores.rule.sight.mask is None and not scores.terms:
+        return NOTHING
+    terms = [*scores.terms, *([] if scores.rule.sight.mask is None else [scores.rule.sight.mask])]
+    rows = list(scores.row_blocks()) if any(term.shape[-2] > 1 for term in terms) else [slice(0, 1)]
+    first = torch.cat([first_shown(scores, some) for some in rows], -1)
+    return strided(first[..., None], scores.query_BJGQD.shape[:-4])
+
+
+def row_numbers(scores: Scores, dtype: torch.dtype = torch.float32) -> Tensor:
+    return scores.query_BJGQD.new_empty(scores.query_BJGQD.shape[:-1], dtype=dtype)
+
+
+def dense(sums: LogSum) -> tuple[Tensor, Tensor]:
+    return sums.top.contiguous(), sums.rest.contiguous()
+
+
+def power(cell: int) -> int:
+    """The power of two that holds a cell's side."""
+    return 1 << (cell - 1).bit_length()

@@ -1,0 +1,121 @@
+"""A rectangle of the map of one head, pooled: each program takes a few cells down and walks across.
+
+Sides of cells are padded to a power of two inside the kernel, by queries and keys that are not there, so that a block
+holds whole cells and pooling them is a reshape. A cell larger than a block is merged into its number block by block.
+"""
+
+from __future__ import annotations
+
+import triton
+import triton.language as tl
+
+from regard.attention.kernels.score_blocks import add_and_hide, at_least, head_start, in_band, raw_score, weight_logs
+
+
+@triton.jit
+def spread_positions(first, piece, side, SIZE: tl.constexpr, CELL: tl.constexpr):
+    """The positions of a block: `SIZE // CELL` cells from `first` on, of each of them the `piece`-th so many, and
+    whether they belong to it.
+    """
+    index = tl.arange(0, SIZE)
+    within = piece * CELL + index % CELL
+    return first + index // CELL * side.cell + within, within < side.cell
+
+
+@triton.jit
+def pool_cells(weights, FLAGS: tl.constexpr):
+    down: tl.constexpr = FLAGS.BLOCK_M // FLAGS.CELL_M
+    across: tl.constexpr = FLAGS.BLOCK_N // FLAGS.CELL_N
+    boxes = tl.reshape(weights, (FLAGS.BLOCK_M, across, FLAGS.CELL_N))
+    pooled = tl.sum(tl.reshape(tl.sum(boxes, 2), (down, FLAGS.CELL_M, across)), 1)
+    if FLAGS.LARGEST:  # tl.max loses NaN, which the sum has found
+        largest = tl.max(tl.reshape(tl.max(boxes, 2), (down, FLAGS.CELL_M, across)), 1)
+        pooled = at_least(largest + 0.0 * pooled, 0.0)
+    return pooled
+
+
+@triton.jit
+def visible_steps(begin, end, first, last, side, pieces, sight, FLAGS: tl.constexpr):
+    """Of the steps across, those that the band may show to rows at positions from `first` to `last`."""
+    width = FLAGS.BLOCK_N // FLAGS.CELL_N * side.cell
+    if FLAGS.LEFT:
+        begin = tl.maximum(begin, tl.maximum(first - sight.left - side.start, 0) // width * pieces)
+    if FLAGS.RIGHT:
+        end = tl.minimum(end, (tl.maximum(last + sight.right - side.start + 1, 0) + width - 1) // width * pieces)
+    return begin, end
+
+
+@triton.jit
+def load_spread(start, strided, positions, there, dims, DIM: tl.constexpr):
+    at = start + positions.to(tl.int64)[:, None] * strided.row + dims[None, :] * strided.column
+    return tl.load(at, mask=there[:, None] & (dims < DIM)[None, :], other=0.0)
+
+
+@triton.jit
+def tile_pass(operands, sums, weigh, output, down, across, FLAGS: tl.constexpr):
+    """Some cells down of one head, and `across.span` blocks across. What the band hides stays as it was: 0."""
+    BLOCK_M: tl.constexpr = FLAGS.BLOCK_M
+    BLOCK_N: tl.constexpr = FLAGS.BLOCK_N
+    HIGH: tl.constexpr = BLOCK_M // FLAGS.CELL_M
+    WIDE: tl.constexpr = BLOCK_N // FLAGS.CELL_N
+    sight, rule = operands.sight, operands.rule
+    row_blocks, column_blocks = (down.bins + HIGH - 1) // HIGH, (across.bins + WIDE - 1) // WIDE
+    spans = (column_blocks + across.span - 1) // across.span
+    program = tl.program_id(0)
+    head, place = program // (row_blocks * spans), program % (row_blocks * spans)
+    high, wide = place // spans * HIGH, place % spans * across.span
+    member, key_head = head % sight.group, head // sight.group % sight.key_heads
+    batch = head // (sight.group * sight.key_heads)
+
+    dims = tl.arange(0, FLAGS.BLOCK_D)
+    query_at = head_start(operands.query, batch, key_head, member)
+    key_at = head_start(operands.key, batch, key_head, member)
+    mask_at, term_at, weigh_at = query_at, query_at, query_at
+    if FLAGS.MASK:
+        mask_at = head_start(operands.mask, batch, key_head, member)
+    if FLAGS.TERM:
+        term_at = head_start(operands.term, batch, key_head, member)
+    if FLAGS.WEIGH:
+        weigh_at = head_start(weigh, batch, key_head, member)
+    sums_at = head.to(tl.int64) * sight.queries
+    bins_down = high + tl.arange(0, HIGH)
+    output += (head.to(tl.int64) * down.bins + bins_down.to(tl.int64))[:, None] * across.bins
+
+    for row_piece in tl.range(0, (down.cell + FLAGS.CELL_M - 1) // FLAGS.CELL_M):
+        rows, there = spread_positions(down.start + high * down.cell, row_piece, down, BLOCK_M, FLAGS.CELL_M)
+        there = there & (rows < down.stop)
+        query = load_spread(query_at, operands.query, rows, there, dims, FLAGS.DIM)
+        if FLAGS.SIGNED:
+            query = (query.to(tl.float32) * rule.sign).to(query.dtype)
+        top = tl.load(sums[0] + sums_at + rows, mask=there, other=float("inf"))  # whose weights are 0
+        rest = tl.load(sums[1] + sums_at + rows, mask=there, other=0.0)
+        positions = rows + sight.offset
+        pieces = (across.cell + FLAGS.CELL_N - 1) // FLAGS.CELL_N
+        begin, end = wide * pieces, tl.minimum(wide + across.span, column_blocks) * pieces
+        first = down.start + high * down.cell + row_piece * FLAGS.CELL_M + sight.offset
+        last = first + (HIGH - 1) * down.cell + FLAGS.CELL_M - 1
+        begin, end = visible_steps(begin, end, first, last, across, pieces, sight, FLAGS)
+        for step in tl.range(begin, end):
+            left = step // pieces * WIDE
+            columns, inside = spread_positions(across.start + left * across.cell, step % pieces, across, BLOCK_N,
+                                               FLAGS.CELL_N)  # fmt: skip
+            inside = inside & (columns < across.stop)
+            key = load_spread(key_at, operands.key, columns, inside, dims, FLAGS.DIM)
+            raw = raw_score(tl.dot(query, tl.trans(key), input_precision=FLAGS.PRECISION), rule, FLAGS.SOFTCAP,
+                            FLAGS.TERM)  # fmt: skip
+            shown = inside[None, :] & in_band(positions[:, None], columns[None, :], sight, FLAGS.LEFT, FLAGS.RIGHT)
+            raw, shown = add_and_hide(raw, shown, operands, mask_at, term_at, rows, columns, FLAGS, False)
+            weights = tl.exp2(weight_logs(raw, top[:, None], rest[:, None], rule, FLAGS.TERM))
+            if FLAGS.WEIGH:
+                at = weigh_at + columns.to(tl.int64) * weigh.column
+                weights *= tl.load(at, mask=inside, other=0.0)[None, :]
+            pooled = pool_cells(weights, FLAGS)
+            bins_across = left + tl.arange(0, WIDE)
+            at = output + bins_across[None, :]
+            written = (bins_down < down.bins)[:, None] & (bins_across < across.bins)[None, :]
+            if FLAGS.MERGE:
+                before = tl.load(at, mask=written, other=0.0)
+                pooled = at_least(before, pooled) if FLAGS.LARGEST else before + pooled
+            tl.store(at, pooled, mask=written)
+            if FLAGS.MERGE:
+                tl.debug_barrier()  # the next block may read what another thread has written
