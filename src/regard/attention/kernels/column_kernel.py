@@ -11,10 +11,12 @@ import triton.language as tl
 from regard.attention.kernels.score_blocks import (
     LANES,
     add_and_hide,
+    head_of,
     head_start,
     in_band,
     load_rows,
     raw_score,
+    starts_of,
     weight_logs,
 )
 
@@ -51,23 +53,17 @@ def column_pass(operands, sums, weigh, output, FLAGS: tl.constexpr):
     sight, rule = operands.sight, operands.rule
     blocks = (sight.keys + BLOCK_N - 1) // BLOCK_N
     program = tl.program_id(0)
-    head, first = program // blocks, program % blocks * BLOCK_N
-    member, key_head = head % sight.group, head // sight.group % sight.key_heads
-    batch = head // (sight.group * sight.key_heads)
+    first = program % blocks * BLOCK_N
+    head, batch, key_head, member = head_of(program // blocks, sight)
 
     inner, outer = tl.arange(0, BLOCK_M), tl.arange(0, BLOCK_N)
     dims = tl.arange(0, FLAGS.BLOCK_D)
     columns = first + outer
-    query_at = head_start(operands.query, batch, key_head, member)
-    mask_at, term_at, weigh_at = query_at, query_at, query_at
-    if FLAGS.MASK:
-        mask_at = head_start(operands.mask, batch, key_head, member)
-    if FLAGS.TERM:
-        term_at = head_start(operands.term, batch, key_head, member)
+    starts = starts_of(operands, batch, key_head, member, FLAGS)
+    weigh_at = starts[0]
     if FLAGS.WEIGH:
         weigh_at = head_start(weigh, batch, key_head, member)
-    key_at = head_start(operands.key, batch, key_head, member)
-    key = load_rows(key_at, operands.key, first, outer, dims, sight.keys, FLAGS.DIM, True)
+    key = load_rows(starts[1], operands.key, first, outer, dims, sight.keys, FLAGS.DIM, True)
     if FLAGS.SIGNED:
         key = (key.to(tl.float32) * rule.sign).to(key.dtype)
     sums_at = head.to(tl.int64) * sight.queries
@@ -79,14 +75,15 @@ def column_pass(operands, sums, weigh, output, FLAGS: tl.constexpr):
             for start in tl.range(begin, end, BLOCK_M):
                 rows = start + inner
                 there = rows < sight.queries
-                query = load_rows(query_at, operands.query, start, inner, dims, sight.queries, FLAGS.DIM, True)
+                query = load_rows(starts[0], operands.query, start, inner, dims, sight.queries, FLAGS.DIM, True)
                 raw = raw_score(tl.dot(key, tl.trans(query), input_precision=FLAGS.PRECISION), rule, FLAGS.SOFTCAP,
                                 FLAGS.TERM)  # fmt: skip
                 if part != 1 or FLAGS.MASK or FLAGS.TERM:
                     shown = (columns < sight.keys)[:, None]
                     if part != 1:
-                        shown = in_band((rows + sight.offset)[None, :], columns[:, None], sight, FLAGS.LEFT, FLAGS.RIGHT)
-                    raw, shown = add_and_hide(raw, shown, operands, mask_at, term_at, rows, columns, FLAGS, True)
+                        positions = (rows + sight.offset)[None, :]
+                        shown = in_band(positions, columns[:, None], sight, FLAGS.LEFT, FLAGS.RIGHT)
+                    raw, shown = add_and_hide(raw, shown, operands, starts, rows, columns, FLAGS, True)
                 top = tl.load(sums[0] + sums_at + rows, mask=there, other=float("inf"))  # whose weights are 0
                 rest = tl.load(sums[1] + sums_at + rows, mask=there, other=0.0)
                 weights = tl.exp2(weight_logs(raw, top[None, :], rest[None, :], rule, FLAGS.TERM))

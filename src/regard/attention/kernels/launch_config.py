@@ -7,9 +7,12 @@ multiprocessor where they fit, so that one computes weights while the other mult
 
 from __future__ import annotations
 
+from functools import cache
 from typing import NamedTuple
 
 import torch
+
+from regard.attention.scores import Scores
 
 
 class LaunchConfig(NamedTuple):
@@ -47,10 +50,27 @@ SINGLE = {
     128: LaunchConfig(32, 32, 4, 2),
     256: LaunchConfig(16, 32, 4, 2),
 }
-TABLES = {"rows": ROWS, "columns": COLUMNS, "tiles": TILES}
+SINGLE_COLUMNS = {
+    32: LaunchConfig(32, 32, 4, 2),
+    64: LaunchConfig(32, 32, 4, 2),
+    128: LaunchConfig(16, 32, 4, 2),
+    256: LaunchConfig(16, 16, 4, 2),
+}
+HALF_TABLES = {"rows": ROWS, "columns": COLUMNS, "tiles": TILES}
+SINGLE_TABLES = {"rows": SINGLE, "columns": SINGLE_COLUMNS, "tiles": SINGLE}
+ROOMY = ((8, 0), (9, 0), (10, 0))  # compute capabilities with more than 160 KiB of shared memory; others have 99
 
 
-def launch_config(kernel: str, dtype: torch.dtype, dim: int) -> LaunchConfig:
-    """For one of `TABLES` and the largest dim, key's or value's, that the kernel holds."""
-    table = SINGLE if dtype == torch.float32 else TABLES[kernel]
-    return table[next(limit for limit in sorted(table) if dim <= limit)]
+def launch_config(kernel: str, scores: Scores, width: int = 0) -> LaunchConfig:
+    """For one of the tables' kernels, and a value's width where the kernel holds values too."""
+    table = (SINGLE_TABLES if scores.dtype == torch.float32 else HALF_TABLES)[kernel]
+    dim = max(scores.query_BJGQD.shape[-1], width)
+    config = table[next(limit for limit in sorted(table) if dim <= limit)]
+    # A mask or bias of cells is loaded ahead as well, and takes the room of a stage.
+    grids = any(term.shape[-2] > 1 for term in (*scores.terms, scores.rule.sight.mask) if term is not None)
+    return config._replace(stages=min(config.stages, 2)) if grids or not roomy(scores.device) else config
+
+
+@cache
+def roomy(device: torch.device) -> bool:
+    return device.type != "cuda" or torch.cuda.get_device_capability(device) in ROOMY

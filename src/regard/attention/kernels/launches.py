@@ -58,7 +58,7 @@ def launch_rows(scores: Scores, value: Tensor | None, output: Tensor | None, fie
 
     full, width = len(fields) > 2, 0 if value is None else value.shape[-1]
     first = first_keys(scores) if full else NOTHING
-    config = launch_config("rows", scores.dtype, max(scores.query_BJGQD.shape[-1], width))
+    config = launch_config("rows", scores, width)
     flags = flags_of(scores, config.block_m, config.block_n)
     row_flags = RowFlags(**asdict(flags), FULL=full, MIX=width > 0, FIRST=first.pointer is not None, VALUE_DIM=width,
                          BLOCK_V=padded(width))  # fmt: skip
@@ -74,7 +74,7 @@ def columns_received(scores: Scores, sums: LogSum, weigh_BJGQ: Tensor | None) ->
 
     scores, keys = one_term(scores), scores.rule.sight.keys
     output = sums.top.new_empty(*sums.top.shape[:-1], keys)
-    config = launch_config("columns", scores.dtype, scores.query_BJGQD.shape[-1])
+    config = launch_config("columns", scores)
     flags = ColumnFlags(**asdict(flags_of(scores, config.block_m, config.block_n)), WEIGH=weigh_BJGQ is not None)
     weigh = NOTHING if weigh_BJGQ is None else strided(weigh_BJGQ[..., None], scores.query_BJGQD.shape[:-4])
     launch(column_pass, -(-keys // config.block_n), scores, (dense(sums), weigh, output), flags, config)
@@ -87,7 +87,7 @@ def tile_pooled(scores: Scores, sums: LogSum, down: Side, across: Side, pool: st
 
     scores = one_term(scores)
     output = sums.top.new_zeros(*sums.top.shape[:-1], down.bins, across.bins)  # where the band hides all, it stays so
-    config = launch_config("tiles", scores.dtype, scores.query_BJGQD.shape[-1])
+    config = launch_config("tiles", scores)
     flags = flags_of(scores, config.block_m, config.block_n)
     cells = min(power(down.cell), config.block_m), min(power(across.cell), config.block_n)
     merge = down.cell > cells[0] or across.cell > cells[1]
@@ -95,13 +95,15 @@ def tile_pooled(scores: Scores, sums: LogSum, down: Side, across: Side, pool: st
                            LARGEST=pool == "max", MERGE=merge)  # fmt: skip
     weigh = NOTHING if weigh_BJGK is None else strided(weigh_BJGK[..., None, :], scores.query_BJGQD.shape[:-4])
     high = -(-down.bins // (config.block_m // cells[0]))
-    wide = -(-(-(-across.bins // (config.block_n // cells[1]))) // SPAN)
+    wide = -(-across.bins // (SPAN * (config.block_n // cells[1])))
     across = across._replace(span=SPAN)
     launch(tile_pass, high * wide, scores, (dense(sums), weigh, output, down, across), tile_flags, config)
     return output
 
 
-def launch(kernel: Any, blocks: int, scores: Scores, given: tuple[Any, ...], flags: Flags, config: LaunchConfig) -> None:
+def launch(
+    kernel: Any, blocks: int, scores: Scores, given: tuple[Any, ...], flags: Flags, config: LaunchConfig
+) -> None:
     """One program for each block of each head; none where there is nothing to compute."""
     programs = blocks * scores.query_BJGQD.shape[:-2].numel()
     if not programs:

@@ -102,7 +102,7 @@ class ColumnFlags(Flags):
 
 @dataclass(frozen=True)
 class TileFlags(Flags):
-    """Of `tile`: the sides of a cell, padded, or of the piece of it that fits a block; a factor for each key; pooling."""
+    """Of `tile`: a factor for each key; the sides of a cell, padded, or of a piece of it that fits a block; pooling."""
 
     WEIGH: bool
     CELL_M: int
@@ -192,4 +192,3 @@ def strided(tensor: Tensor, batch: Sequence[int]) -> Strided:
         tensor = tensor.expand(*lead, *tensor.shape[-4:]).reshape(-1, *tensor.shape[-4:])
     steps = (0 if size == 1 else step for size, step in zip(tensor.shape, tensor.stride(), strict=True))
     return Strided(tensor, *steps)
-

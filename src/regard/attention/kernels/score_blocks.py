@@ -27,6 +27,26 @@ def head_start(strided, batch, key_head, member):
 
 
 @triton.jit
+def head_of(number, sight):
+    """The number of a head, and the same as batch, key head and member of its group."""
+    shared = sight.group * sight.key_heads
+    return number, number // shared, number // sight.group % sight.key_heads, number % sight.group
+
+
+@triton.jit
+def starts_of(operands, batch, key_head, member, FLAGS: tl.constexpr):
+    """Where query, key, mask and term of a head begin; those that are absent nowhere in particular."""
+    query_at = head_start(operands.query, batch, key_head, member)
+    key_at = head_start(operands.key, batch, key_head, member)
+    mask_at, term_at = query_at, query_at
+    if FLAGS.MASK:
+        mask_at = head_start(operands.mask, batch, key_head, member)
+    if FLAGS.TERM:
+        term_at = head_start(operands.term, batch, key_head, member)
+    return query_at, key_at, mask_at, term_at
+
+
+@triton.jit
 def load_rows(start, strided, first, rows, dims, limit, DIM: tl.constexpr, MASKED: tl.constexpr):
     """The vectors of some rows counted from the `first`, (rows, dims): zeros from `limit` on and beyond the head's dim.
 
@@ -36,7 +56,7 @@ def load_rows(start, strided, first, rows, dims, limit, DIM: tl.constexpr, MASKE
     at = start + rows[:, None] * strided.row + dims[None, :] * strided.column
     if MASKED:
         vectors = tl.load(at, mask=(rows < limit - first)[:, None] & (dims < DIM)[None, :], other=0.0)
-    elif DIM == dims.shape[0]:
+    elif dims.shape[0] == DIM:
         vectors = tl.load(at)
     else:
         vectors = tl.load(at, mask=(dims < DIM)[None, :], other=0.0)
@@ -84,7 +104,7 @@ def shift_of(raw, rule, TERM: tl.constexpr):
 @triton.jit
 def below(raw, shift, rule, TERM: tl.constexpr):
     """log2 of a weight whose row has its zero at `shift`."""
-    return (raw - shift) * rule.unit if TERM else raw * rule.unit - shift
+    return (raw - shift) * rule.unit if TERM else tl.fma(raw, rule.unit, -shift)  # rounds once, however large both are
 
 
 @triton.jit
@@ -94,9 +114,10 @@ def at_least(x, floor):
 
 
 @triton.jit
-def add_and_hide(raw, shown, operands, mask_at, term_at, rows, columns, FLAGS: tl.constexpr, TURNED: tl.constexpr):
+def add_and_hide(raw, shown, operands, starts, rows, columns, FLAGS: tl.constexpr, TURNED: tl.constexpr):
     """Raw scores with what is added to them, and what is left of `shown`; `TURNED`: keys go down, queries across."""
     sight, mask, term = operands.sight, operands.mask, operands.term
+    mask_at, term_at = starts[2], starts[3]
     if TURNED:
         rows, columns = rows[None, :], columns[:, None]
     else:
@@ -122,8 +143,4 @@ def add_and_hide(raw, shown, operands, mask_at, term_at, rows, columns, FLAGS: t
 def weight_logs(raw, top, rest, rule, TERM: tl.constexpr):
     """log2 of the weights, from the two parts of each row's lse; a row without one sees nothing, and is 0 anyway."""
     top = tl.where(top == NOWHERE, 0.0, top)
-    if TERM:
-        logs = (raw - top) * rule.unit - rest * LOG2E
-    else:
-        logs = raw * rule.unit - (top + rest) * LOG2E
-    return logs
+    return (raw - top) * rule.unit - rest * LOG2E if TERM else tl.fma(raw, rule.unit, -(top + rest) * LOG2E)

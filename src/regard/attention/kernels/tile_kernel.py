@@ -9,7 +9,16 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-from regard.attention.kernels.score_blocks import add_and_hide, at_least, head_start, in_band, raw_score, weight_logs
+from regard.attention.kernels.score_blocks import (
+    add_and_hide,
+    at_least,
+    head_of,
+    head_start,
+    in_band,
+    raw_score,
+    starts_of,
+    weight_logs,
+)
 
 
 @triton.jit
@@ -62,19 +71,13 @@ def tile_pass(operands, sums, weigh, output, down, across, FLAGS: tl.constexpr):
     row_blocks, column_blocks = (down.bins + HIGH - 1) // HIGH, (across.bins + WIDE - 1) // WIDE
     spans = (column_blocks + across.span - 1) // across.span
     program = tl.program_id(0)
-    head, place = program // (row_blocks * spans), program % (row_blocks * spans)
+    place = program % (row_blocks * spans)
     high, wide = place // spans * HIGH, place % spans * across.span
-    member, key_head = head % sight.group, head // sight.group % sight.key_heads
-    batch = head // (sight.group * sight.key_heads)
+    head, batch, key_head, member = head_of(program // (row_blocks * spans), sight)
 
     dims = tl.arange(0, FLAGS.BLOCK_D)
-    query_at = head_start(operands.query, batch, key_head, member)
-    key_at = head_start(operands.key, batch, key_head, member)
-    mask_at, term_at, weigh_at = query_at, query_at, query_at
-    if FLAGS.MASK:
-        mask_at = head_start(operands.mask, batch, key_head, member)
-    if FLAGS.TERM:
-        term_at = head_start(operands.term, batch, key_head, member)
+    starts = starts_of(operands, batch, key_head, member, FLAGS)
+    weigh_at = starts[0]
     if FLAGS.WEIGH:
         weigh_at = head_start(weigh, batch, key_head, member)
     sums_at = head.to(tl.int64) * sight.queries
@@ -84,7 +87,7 @@ def tile_pass(operands, sums, weigh, output, down, across, FLAGS: tl.constexpr):
     for row_piece in tl.range(0, (down.cell + FLAGS.CELL_M - 1) // FLAGS.CELL_M):
         rows, there = spread_positions(down.start + high * down.cell, row_piece, down, BLOCK_M, FLAGS.CELL_M)
         there = there & (rows < down.stop)
-        query = load_spread(query_at, operands.query, rows, there, dims, FLAGS.DIM)
+        query = load_spread(starts[0], operands.query, rows, there, dims, FLAGS.DIM)
         if FLAGS.SIGNED:
             query = (query.to(tl.float32) * rule.sign).to(query.dtype)
         top = tl.load(sums[0] + sums_at + rows, mask=there, other=float("inf"))  # whose weights are 0
@@ -100,11 +103,11 @@ def tile_pass(operands, sums, weigh, output, down, across, FLAGS: tl.constexpr):
             columns, inside = spread_positions(across.start + left * across.cell, step % pieces, across, BLOCK_N,
                                                FLAGS.CELL_N)  # fmt: skip
             inside = inside & (columns < across.stop)
-            key = load_spread(key_at, operands.key, columns, inside, dims, FLAGS.DIM)
+            key = load_spread(starts[1], operands.key, columns, inside, dims, FLAGS.DIM)
             raw = raw_score(tl.dot(query, tl.trans(key), input_precision=FLAGS.PRECISION), rule, FLAGS.SOFTCAP,
                             FLAGS.TERM)  # fmt: skip
             shown = inside[None, :] & in_band(positions[:, None], columns[None, :], sight, FLAGS.LEFT, FLAGS.RIGHT)
-            raw, shown = add_and_hide(raw, shown, operands, mask_at, term_at, rows, columns, FLAGS, False)
+            raw, shown = add_and_hide(raw, shown, operands, starts, rows, columns, FLAGS, False)
             weights = tl.exp2(weight_logs(raw, top[:, None], rest[:, None], rule, FLAGS.TERM))
             if FLAGS.WEIGH:
                 at = weigh_at + columns.to(tl.int64) * weigh.column
