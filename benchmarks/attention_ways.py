@@ -1,4 +1,4 @@
-"""Attention computed by everybody: SDPA's backends, FlexAttention, the plain way, and ours, as functions of `Inputs`."""
+"""Attention computed by everybody: SDPA's backends, FlexAttention, the plain way, and ours, from the same `Inputs`."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from torch import Tensor
 from regard.attention.fused import fits, fused, fused_with_lse
 from regard.attention.inputs import ScoreOptions, check_value, read_dropout, read_scores
 from regard.attention.kernels.choose import by_kernel
-from regard.attention.kernels.launches import rows_with_statistics
+from regard.attention.kernels.launches import rows_output, rows_with_statistics
 from regard.attention.masks import Window
 from regard.attention.scores import Scores, full_precision
 from regard.attention.statistics import Statistics
@@ -131,7 +131,8 @@ def by_steps(scores: Scores, value: Tensor, dropout: float) -> Tensor:
 
 
 def by_tiles(scores: Scores, value: Tensor, dropout: float) -> Tensor:
-    return tiled(*exactly(scores, value), dropout, full=False)[0]
+    output = None if dropout else by_kernel(scores, lambda: rows_output(scores, value), value)
+    return tiled(*exactly(scores, value), dropout, full=False)[0] if output is None else output
 
 
 BACKENDS: dict[str, Callable[[Scores, Tensor, float], Tensor]] = {"fused": fused, "steps": by_steps, "tiled": by_tiles}

@@ -65,7 +65,9 @@ def in_reach(scores: Scores) -> bool:
     bounds = sight.queries, sight.keys, abs(sight.offset), sight.left or 0, sight.right or 0
     ordinary = all(1e-30 < number < 1e30 for number in (unit.inner, unit.outer, unit.unit))
     few = len(scores.terms) < 2 or scores.cells <= GRID
-    return max(bounds) < FAR and ordinary and few
+    added = [term for term in (*scores.terms, sight.mask) if term is not None]
+    near = all(abs(term.stride(-1)) * sight.keys < 1 << 31 for term in added)
+    return max(bounds) < FAR and ordinary and few and near
 
 
 def holds(vectors: Tensor) -> bool:

@@ -83,7 +83,7 @@ def column_pass(operands, sums, weigh, output, FLAGS: tl.constexpr):
                     if part != 1:
                         positions = (rows + sight.offset)[None, :]
                         shown = in_band(positions, columns[:, None], sight, FLAGS.LEFT, FLAGS.RIGHT)
-                    raw, shown = add_and_hide(raw, shown, operands, starts, rows, columns, FLAGS, True)
+                    raw = add_and_hide(raw, shown, operands, starts, rows, columns, FLAGS, True)
                 top = tl.load(sums[0] + sums_at + rows, mask=there, other=float("inf"))  # whose weights are 0
                 rest = tl.load(sums[1] + sums_at + rows, mask=there, other=0.0)
                 weights = tl.exp2(weight_logs(raw, top[None, :], rest[None, :], rule, FLAGS.TERM))

@@ -43,6 +43,7 @@ TILES = {
     128: LaunchConfig(128, 128, 8, 2),
     256: LaunchConfig(64, 64, 8, 2),
 }
+CELLS = dict.fromkeys(TILES, LaunchConfig(64, 64, 4, 2))  # small cells: what is written counts, not what is multiplied
 # float32 is multiplied exactly, without tensor cores, out of twice the memory.
 SINGLE = {
     32: LaunchConfig(64, 32, 4, 2),
@@ -56,8 +57,8 @@ SINGLE_COLUMNS = {
     128: LaunchConfig(16, 32, 4, 2),
     256: LaunchConfig(16, 16, 4, 2),
 }
-HALF_TABLES = {"rows": ROWS, "columns": COLUMNS, "tiles": TILES}
-SINGLE_TABLES = {"rows": SINGLE, "columns": SINGLE_COLUMNS, "tiles": SINGLE}
+HALF_TABLES = {"rows": ROWS, "columns": COLUMNS, "tiles": TILES, "cells": CELLS}
+SINGLE_TABLES = {"rows": SINGLE, "columns": SINGLE_COLUMNS, "tiles": SINGLE, "cells": SINGLE_COLUMNS}
 ROOMY = ((8, 0), (9, 0), (10, 0))  # compute capabilities with more than 160 KiB of shared memory; others have 99
 
 
@@ -66,9 +67,12 @@ def launch_config(kernel: str, scores: Scores, width: int = 0) -> LaunchConfig:
     table = (SINGLE_TABLES if scores.dtype == torch.float32 else HALF_TABLES)[kernel]
     dim = max(scores.query_BJGQD.shape[-1], width)
     config = table[next(limit for limit in sorted(table) if dim <= limit)]
-    # A mask or bias of cells is loaded ahead as well, and takes the room of a stage.
-    grids = any(term.shape[-2] > 1 for term in (*scores.terms, scores.rule.sight.mask) if term is not None)
-    return config._replace(stages=min(config.stages, 2)) if grids or not roomy(scores.device) else config
+    added = [term for term in (*scores.terms, scores.rule.sight.mask) if term is not None]
+    if added:  # which takes registers, so that half of them would not do
+        config = config._replace(registers=None)
+    if any(term.shape[-2] > 1 for term in added) or not roomy(scores.device):  # a grid takes the room of a stage
+        config = config._replace(stages=min(config.stages, 2))
+    return config
 
 
 @cache

@@ -10,6 +10,7 @@ from dataclasses import asdict
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from regard.attention.kernels.launch_config import LaunchConfig, launch_config
@@ -26,10 +27,12 @@ from regard.attention.kernels.operands import (
     padded,
     strided,
 )
-from regard.attention.scores import LogSum, Scores
+from regard.attention.masks import Sight
+from regard.attention.scores import LogSum, Scores, both
 from regard.attention.statistics import first_shown
 
 SPAN = 32  # blocks across that one program of `tile` does: few enough to fill the device, enough to load ahead
+LARGE = 32  # cells from this size on are pooled in blocks of their own size
 NOTHING = Strided(None)
 
 
@@ -45,6 +48,15 @@ def rows_with_statistics(scores: Scores, value_BJKV: Tensor) -> tuple[Tensor, ..
     return output, *fields
 
 
+def rows_output(scores: Scores, value_BJKV: Tensor) -> Tensor:
+    """The output alone, grouped by key head: what `tiled(..., full=False)` gives first."""
+    scores = one_term(scores)
+    output = value_BJKV.new_empty(*scores.query_BJGQD.shape[:-1], value_BJKV.shape[-1])
+    if output.numel():
+        launch_rows(scores, value_BJKV, output, (row_numbers(scores), row_numbers(scores)))
+    return output
+
+
 def rows_lse(scores: Scores) -> LogSum:
     """The lse of every row, in two parts: what `lse_of` gives."""
     scores = one_term(scores)
@@ -57,7 +69,7 @@ def launch_rows(scores: Scores, value: Tensor | None, output: Tensor | None, fie
     from regard.attention.kernels.row_kernel import row_pass
 
     full, width = len(fields) > 2, 0 if value is None else value.shape[-1]
-    first = first_keys(scores) if full else NOTHING
+    first = first_keys(scores) if full or width else NOTHING
     config = launch_config("rows", scores, width)
     flags = flags_of(scores, config.block_m, config.block_n)
     row_flags = RowFlags(**asdict(flags), FULL=full, MIX=width > 0, FIRST=first.pointer is not None, VALUE_DIM=width,
@@ -87,7 +99,7 @@ def tile_pooled(scores: Scores, sums: LogSum, down: Side, across: Side, pool: st
 
     scores = one_term(scores)
     output = sums.top.new_zeros(*sums.top.shape[:-1], down.bins, across.bins)  # where the band hides all, it stays so
-    config = launch_config("tiles", scores)
+    config = launch_config("tiles" if min(down.cell, across.cell) >= LARGE else "cells", scores)
     flags = flags_of(scores, config.block_m, config.block_n)
     cells = min(power(down.cell), config.block_m), min(power(across.cell), config.block_n)
     merge = down.cell > cells[0] or across.cell > cells[1]
@@ -116,13 +128,35 @@ def launch(
 
 
 def first_keys(scores: Scores) -> Strided:
-    """The first key that masks show to each row, where they hide any."""
-    if scores.rule.sight.mask is None and not scores.terms:
+    """The first key that masks show to each row, -1 where these and the band show none; nothing without masks."""
+    sight = scores.rule.sight
+    added = [term for term in (*scores.terms, sight.mask) if term is not None]
+    if not added:
         return NOTHING
-    terms = [*scores.terms, *([] if scores.rule.sight.mask is None else [scores.rule.sight.mask])]
-    rows = list(scores.row_blocks()) if any(term.shape[-2] > 1 for term in terms) else [slice(0, 1)]
-    first = torch.cat([first_shown(scores, some) for some in rows], -1)
+    everything = slice(0, sight.keys)
+    if any(term.shape[-2] > 1 for term in added) or not sight.keys:
+        first = torch.cat([first_of_rows(scores, rows, everything) for rows in scores.row_blocks()], -1)
+    else:
+        shown = both(sight.mask, scores.shown(slice(0, 1), everything))
+        assert shown is not None
+        first = first_by_counts(sight, shown.squeeze(-2).expand(*shown.shape[:-2], sight.keys))
     return strided(first[..., None], scores.query_BJGQD.shape[:-4])
+
+
+def first_of_rows(scores: Scores, rows: slice, everything: slice) -> Tensor:
+    visible = scores.visible(rows, everything)
+    assert visible is not None
+    return torch.where(visible.any(-1), first_shown(scores, rows), -1)
+
+
+def first_by_counts(sight: Sight, shown: Tensor) -> Tensor:
+    """The same where one mask (..., keys) serves all rows: how many keys it shows up to each says which rows see none."""
+    counts = F.pad(shown.int().cumsum(-1), (1, 0))
+    position = torch.arange(sight.queries, device=shown.device) + sight.offset
+    begin = position * 0 if sight.left is None else (position - sight.left).clamp(0, sight.keys)
+    end = position * 0 + sight.keys if sight.right is None else (position + sight.right + 1).clamp(0, sight.keys)
+    lit = counts[..., end] > counts[..., begin]
+    return torch.where(lit, shown.to(torch.uint8).argmax(-1, keepdim=True), -1)
 
 
 def row_numbers(scores: Scores, dtype: torch.dtype = torch.float32) -> Tensor:

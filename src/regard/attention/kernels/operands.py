@@ -30,7 +30,7 @@ class Strided(NamedTuple):
     column: int = 0
 
 
-class Band(NamedTuple):
+class SightNumbers(NamedTuple):
     """`Sight` in numbers; a bound that is None is 0 here, and its flag says so."""
 
     queries: int
@@ -59,7 +59,7 @@ class Operands(NamedTuple):
     mask: Strided
     term: Strided
     sinks: Strided
-    sight: Band
+    sight: SightNumbers
     rule: Unit
 
 
@@ -124,12 +124,12 @@ class Side(NamedTuple):
 def operands_of(scores: Scores) -> Operands:
     sight, sinks = scores.rule.sight, scores.sinks_JG
     *batch, key_heads, group, _, _ = scores.query_BJGQD.shape
-    band = Band(sight.queries, sight.keys, sight.offset, sight.left or 0, sight.right or 0, key_heads, group)
+    band = SightNumbers(sight.queries, sight.keys, sight.offset, sight.left or 0, sight.right or 0, key_heads, group)
     mask, term = sight.mask, scores.terms[0] if scores.terms else None
     return Operands(
         strided(scores.query_BJGQD, batch),
         strided(scores.key_BJKD.unsqueeze(-3), batch),
-        Strided(None) if mask is None else strided(mask.view(torch.uint8), batch),
+        Strided(None) if mask is None else strided(mask.view(torch.uint8) if kind(mask) == 2 else mask.int(), batch),
         Strided(None) if term is None else strided(term, batch),
         Strided(None) if sinks is None else strided(sinks[..., None, None].float(), ()),
         band,

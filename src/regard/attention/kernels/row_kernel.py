@@ -41,7 +41,9 @@ from regard.attention.kernels.score_blocks import (
 
 @triton.jit
 def row_pass(operands, value, first, output, fields, FLAGS: tl.constexpr):
-    """One block of rows of one head. `fields`: where lse (as top and rest) or all of `Statistics` goes."""
+    """One block of rows of one head. `fields`: where lse (as top and rest) or all of `Statistics` goes. `first`: the
+    first key that masks show to each row, -1 where a row sees nothing; without masks the band alone says so.
+    """
     BLOCK_M: tl.constexpr = FLAGS.BLOCK_M
     BLOCK_N: tl.constexpr = FLAGS.BLOCK_N
     BLOCK_V: tl.constexpr = FLAGS.BLOCK_V
@@ -61,7 +63,6 @@ def row_pass(operands, value, first, output, fields, FLAGS: tl.constexpr):
         query = (query.to(tl.float32) * rule.sign).to(query.dtype)
 
     top, top_key = tl.full([BLOCK_M], float("-inf"), tl.float32), tl.full([BLOCK_M], -1, tl.int32)
-    lit = tl.zeros([BLOCK_M], tl.int32)
     mass, spread, distance = (tl.zeros([BLOCK_M, LANES], tl.float32), tl.zeros([BLOCK_M, LANES], tl.float32),
                               tl.zeros([BLOCK_M, LANES], tl.float32))  # fmt: skip
     mixed = tl.zeros([BLOCK_M, BLOCK_V], tl.float32)
@@ -81,9 +82,7 @@ def row_pass(operands, value, first, output, fields, FLAGS: tl.constexpr):
                     shown = columns[None, :] < sight.keys
                     if part % 2 == 0:
                         shown = in_band(positions[:, None], columns[None, :], sight, FLAGS.LEFT, FLAGS.RIGHT)
-                    raw, shown = add_and_hide(raw, shown, operands, starts, rows, columns, FLAGS, False)
-                    if FLAGS.MASK or FLAGS.TERM:
-                        lit = lit | tl.max(shown.to(tl.int32), 1)
+                    raw = add_and_hide(raw, shown, operands, starts, rows, columns, FLAGS, False)
 
                 block_top = tl.max(raw, 1)
                 if FLAGS.FULL:
@@ -122,21 +121,22 @@ def row_pass(operands, value, first, output, fields, FLAGS: tl.constexpr):
         mixed *= factor[:, None]
         total = total * factor + sink_exp
 
-    if not (FLAGS.MASK or FLAGS.TERM):
-        lit = band_shows(positions, sight, FLAGS.LEFT, FLAGS.RIGHT)
     there = rows < sight.queries
+    if FLAGS.FIRST:
+        first_at = head_start(first, batch, key_head, member) + rows.to(tl.int64) * first.row
+        first_key = tl.load(first_at, mask=there, other=-1).to(tl.int32)
+        lit = first_key >= 0
+    else:
+        first_key = rows * 0
+        lit = band_shows(positions, sight, FLAGS.LEFT, FLAGS.RIGHT)
     at = head.to(tl.int64) * sight.queries + rows
     if FLAGS.MIX:
-        mixed = tl.where(lit[:, None] != 0, mixed / total[:, None], 0.0)
+        mixed = tl.where(lit[:, None], mixed * (1.0 / total)[:, None], 0.0)
         inside = there[:, None] & (value_dims < FLAGS.VALUE_DIM)[None, :]
         at_cells = output + at[:, None] * FLAGS.VALUE_DIM + value_dims[None, :]
         tl.store(at_cells, mixed.to(output.dtype.element_ty), mask=inside)
     if FLAGS.FULL:
         write_sums(fields, at, there, lit, top, top_key, shift, total, spread_sum, distance_sum, rule, FLAGS.TERM)
-        first_key = rows * 0
-        if FLAGS.FIRST:
-            first_at = head_start(first, batch, key_head, member) + rows.to(tl.int64) * first.row
-            first_key = tl.load(first_at, mask=there, other=0).to(tl.int32)
         own = picked(starts, operands, rows, positions, FLAGS)
         store_lit(fields[5] + at, pick_weight(own, top, shift, total, rule, FLAGS.TERM), lit, there)
         begun = picked(starts, operands, rows, first_key, FLAGS)

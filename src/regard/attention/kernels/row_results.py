@@ -31,7 +31,7 @@ def band_shows(positions, sight, LEFT: tl.constexpr, RIGHT: tl.constexpr):
         lowest = tl.maximum(lowest, positions - sight.left)
     if RIGHT:
         highest = tl.minimum(highest, positions + sight.right)
-    return (lowest <= highest).to(tl.int32)
+    return lowest <= highest
 
 
 @triton.jit
@@ -51,7 +51,7 @@ def write_sums(fields, at, there, lit, top, top_key, shift, total, spread, dista
     entropy = (rest - spread / total) * LN2
     store_lit(fields[1] + at, tl.where(entropy < 0.0, 0.0, entropy), lit, there)
     store_lit(fields[2] + at, tl.exp2(below(top, shift, rule, TERM)) / total, lit, there)
-    tl.store(fields[3] + at, tl.where(lit != 0, top_key, -1).to(tl.int64), mask=there)
+    tl.store(fields[3] + at, tl.where(lit, top_key, -1).to(tl.int64), mask=there)
     store_lit(fields[4] + at, distance / total, lit, there)
 
 
@@ -94,4 +94,4 @@ def pick_weight(raw, top, shift, total, rule, TERM: tl.constexpr):
 @triton.jit
 def store_lit(at, field, lit, there):
     """A row that may look nowhere reads 0."""
-    tl.store(at, tl.where(lit != 0, field, 0.0), mask=there)
+    tl.store(at, tl.where(lit, field, 0.0), mask=there)

@@ -115,7 +115,7 @@ def at_least(x, floor):
 
 @triton.jit
 def add_and_hide(raw, shown, operands, starts, rows, columns, FLAGS: tl.constexpr, TURNED: tl.constexpr):
-    """Raw scores with what is added to them, and what is left of `shown`; `TURNED`: keys go down, queries across."""
+    """Raw scores with what is added to them, -inf where something hides them; `TURNED`: keys down, queries across."""
     sight, mask, term = operands.sight, operands.mask, operands.term
     mask_at, term_at = starts[2], starts[3]
     if TURNED:
@@ -125,18 +125,18 @@ def add_and_hide(raw, shown, operands, starts, rows, columns, FLAGS: tl.constexp
     inside = columns < sight.keys
     on_grid = inside & (rows < sight.queries)
     if FLAGS.MASK == 1:
-        shown = shown & (tl.load(mask_at + columns.to(tl.int64) * mask.column, mask=inside, other=0) != 0)
+        shown = shown & (tl.load(mask_at + columns * mask.column, mask=inside, other=0) != 0)
     if FLAGS.MASK == 2:
         at = mask_at + columns.to(tl.int64) * mask.column + rows.to(tl.int64) * mask.row
         shown = shown & (tl.load(at, mask=on_grid, other=0) != 0)
     if FLAGS.TERM == 1:
-        added = tl.load(term_at + columns.to(tl.int64) * term.column, mask=inside, other=NOWHERE).to(tl.float32)
+        added = tl.load(term_at + columns * term.column, mask=inside, other=NOWHERE).to(tl.float32)
         raw, shown = raw + added, shown & (added != NOWHERE)
     if FLAGS.TERM == 2:
         at = term_at + columns.to(tl.int64) * term.column + rows.to(tl.int64) * term.row
         added = tl.load(at, mask=on_grid, other=NOWHERE).to(tl.float32)
         raw, shown = raw + added, shown & (added != NOWHERE)
-    return tl.where(shown, raw, NOWHERE), shown
+    return tl.where(shown, raw, NOWHERE)
 
 
 @triton.jit

@@ -107,7 +107,7 @@ def tile_pass(operands, sums, weigh, output, down, across, FLAGS: tl.constexpr):
             raw = raw_score(tl.dot(query, tl.trans(key), input_precision=FLAGS.PRECISION), rule, FLAGS.SOFTCAP,
                             FLAGS.TERM)  # fmt: skip
             shown = inside[None, :] & in_band(positions[:, None], columns[None, :], sight, FLAGS.LEFT, FLAGS.RIGHT)
-            raw, shown = add_and_hide(raw, shown, operands, starts, rows, columns, FLAGS, False)
+            raw = add_and_hide(raw, shown, operands, starts, rows, columns, FLAGS, False)
             weights = tl.exp2(weight_logs(raw, top[:, None], rest[:, None], rule, FLAGS.TERM))
             if FLAGS.WEIGH:
                 at = weigh_at + columns.to(tl.int64) * weigh.column

@@ -13,7 +13,7 @@ from tests.unit.attention.kernels import interpreter  # first: it tells Triton t
 from regard.attention import attend, received, tile  # isort: skip
 from regard.attention.kernels import launches, trial  # isort: skip
 from tests import oracle  # isort: skip
-from tests.attention_cases import CASES, NOWHERE, Case, coin, drawer, holed, make, normal, numpy  # isort: skip
+from tests.attention_cases import CASES, NOWHERE, Case, coin, drawer, holed, make, normal, numpy, run_backend  # isort: skip
 from tests.contract.test_backends import twice_the_plain_error, worst  # isort: skip
 from tests.contract.test_statistics import check, check_fields, second_pass, tolerance  # isort: skip
 
@@ -83,6 +83,13 @@ def test_output_and_every_field(case: Case, launched: list[str]) -> None:
     # In float32 the plain steps may be luckier than sums in another order have to be.
     assert worst(output, case.answer.output) <= max(twice_the_plain_error(case, output.dtype), case.outputs_apart())
     assert launched == ["row_pass"]
+
+
+@with_some
+def test_output_alone(case: Case, launched: list[str]) -> None:
+    output = run_backend("tiled", case)
+    assert worst(output, case.answer.output) <= max(twice_the_plain_error(case, output.dtype), case.outputs_apart())
+    assert launched == (["row_pass"] if output.numel() else [])
 
 
 @with_some
