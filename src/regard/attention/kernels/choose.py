@@ -47,15 +47,14 @@ def by_kernel(scores: Scores, compute: Callable[[], Result], value: Tensor | Non
 
 def serves(scores: Scores, value: Tensor | None = None) -> bool:
     """Can the kernels compute exactly this?"""
-    tensors = [scores.query_BJGQD, scores.key_BJKD, *scores.terms]
-    tensors += [tensor for tensor in (value, scores.sinks_JG) if tensor is not None]
-    if scores.device.type not in DEVICES or scores.dtype not in DTYPES or not found_triton():
+    if scores.device.type not in DEVICES or scores.dtype not in DTYPES or torch.compiler.is_compiling():
         return False
-    if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors):
+    vectors = [tensor for tensor in (scores.query_BJGQD, scores.key_BJKD, value) if tensor is not None]
+    trained = (*vectors, *scores.terms, *(() if scores.sinks_JG is None else (scores.sinks_JG,)))
+    if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in trained):
         return False
-    if torch.compiler.is_compiling() or not capable(scores.device):
+    if not found_triton() or not capable(scores.device):
         return False
-    vectors = tensors[:2] if value is None else [*tensors[:2], value]
     return in_reach(scores) and all(holds(tensor) for tensor in vectors)
 
 

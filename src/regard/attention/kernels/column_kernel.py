@@ -15,6 +15,7 @@ from regard.attention.kernels.score_blocks import (
     head_start,
     in_band,
     load_rows,
+    load_shift,
     raw_score,
     starts_of,
     weight_logs,
@@ -47,7 +48,7 @@ def row_span(first, sight, PART: tl.constexpr, FLAGS: tl.constexpr):
 
 @triton.jit
 def column_pass(operands, sums, weigh, output, FLAGS: tl.constexpr):
-    """One block of keys of one head. `sums`: the lse of every row, as top and rest."""
+    """One block of keys of one head. `sums`: the lse of every row, and of some that only fill the last block."""
     BLOCK_M: tl.constexpr = FLAGS.BLOCK_M
     BLOCK_N: tl.constexpr = FLAGS.BLOCK_N
     sight, rule = operands.sight, operands.rule
@@ -66,7 +67,7 @@ def column_pass(operands, sums, weigh, output, FLAGS: tl.constexpr):
     key = load_rows(starts[1], operands.key, first, outer, dims, sight.keys, FLAGS.DIM, True)
     if FLAGS.SIGNED:
         key = (key.to(tl.float32) * rule.sign).to(key.dtype)
-    sums_at = head.to(tl.int64) * sight.queries
+    sums_at = head.to(tl.int64) * sums.length
 
     total = tl.zeros([BLOCK_N, LANES], tl.float32)
     for part in tl.static_range(0, 3):
@@ -84,9 +85,8 @@ def column_pass(operands, sums, weigh, output, FLAGS: tl.constexpr):
                         positions = (rows + sight.offset)[None, :]
                         shown = in_band(positions, columns[:, None], sight, FLAGS.LEFT, FLAGS.RIGHT)
                     raw = add_and_hide(raw, shown, operands, starts, rows, columns, FLAGS, True)
-                top = tl.load(sums[0] + sums_at + rows, mask=there, other=float("inf"))  # whose weights are 0
-                rest = tl.load(sums[1] + sums_at + rows, mask=there, other=0.0)
-                weights = tl.exp2(weight_logs(raw, top[None, :], rest[None, :], rule, FLAGS.TERM))
+                top, rest = load_shift(sums, sums_at + rows[None, :], there[None, :], FLAGS.TERM, False)
+                weights = tl.exp2(weight_logs(raw, top, rest, rule, FLAGS.TERM))
                 if FLAGS.WEIGH:
                     at = weigh_at + rows.to(tl.int64) * weigh.row
                     weights *= tl.load(at, mask=there, other=0.0)[None, :]

@@ -25,6 +25,7 @@ from regard.attention.kernels.operands import (
     one_term,
     operands_of,
     padded,
+    shifts_of,
     strided,
 )
 from regard.attention.masks import Sight
@@ -89,7 +90,8 @@ def columns_received(scores: Scores, sums: LogSum, weigh_BJGQ: Tensor | None) ->
     config = launch_config("columns", scores)
     flags = ColumnFlags(**asdict(flags_of(scores, config.block_m, config.block_n)), WEIGH=weigh_BJGQ is not None)
     weigh = NOTHING if weigh_BJGQ is None else strided(weigh_BJGQ[..., None], scores.query_BJGQD.shape[:-4])
-    launch(column_pass, -(-keys // config.block_n), scores, (dense(sums), weigh, output), flags, config)
+    shifts = shifts_of(sums, bool(scores.terms), config.block_m)
+    launch(column_pass, -(-keys // config.block_n), scores, (shifts, weigh, output), flags, config)
     return output
 
 
@@ -109,7 +111,8 @@ def tile_pooled(scores: Scores, sums: LogSum, down: Side, across: Side, pool: st
     high = -(-down.bins // (config.block_m // cells[0]))
     wide = -(-across.bins // (SPAN * (config.block_n // cells[1])))
     across = across._replace(span=SPAN)
-    launch(tile_pass, high * wide, scores, (dense(sums), weigh, output, down, across), tile_flags, config)
+    shifts = shifts_of(sums, bool(scores.terms), 1)
+    launch(tile_pass, high * wide, scores, (shifts, weigh, output, down, across), tile_flags, config)
     return output
 
 
@@ -150,7 +153,7 @@ def first_of_rows(scores: Scores, rows: slice, everything: slice) -> Tensor:
 
 
 def first_by_counts(sight: Sight, shown: Tensor) -> Tensor:
-    """The same where one mask (..., keys) serves all rows: how many keys it shows up to each says which rows see none."""
+    """The same where one mask (..., keys) serves all rows: how many keys it shows up to each finds rows without one."""
     counts = F.pad(shown.int().cumsum(-1), (1, 0))
     position = torch.arange(sight.queries, device=shown.device) + sight.offset
     begin = position * 0 if sight.left is None else (position - sight.left).clamp(0, sight.keys)
@@ -161,10 +164,6 @@ def first_by_counts(sight: Sight, shown: Tensor) -> Tensor:
 
 def row_numbers(scores: Scores, dtype: torch.dtype = torch.float32) -> Tensor:
     return scores.query_BJGQD.new_empty(scores.query_BJGQD.shape[:-1], dtype=dtype)
-
-
-def dense(sums: LogSum) -> tuple[Tensor, Tensor]:
-    return sums.top.contiguous(), sums.rest.contiguous()
 
 
 def power(cell: int) -> int:

@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
-from regard.attention.scores import ScoreRule, Scores, narrow
+from regard.attention.scores import NOWHERE, LogSum, ScoreRule, Scores, narrow
 
 LOG2E = 1.4426950408889634
 SMALLEST = 16  # the least a matrix product of the hardware takes to a side
@@ -61,6 +62,14 @@ class Operands(NamedTuple):
     sinks: Strided
     sight: SightNumbers
     rule: Unit
+
+
+class Shifts(NamedTuple):
+    """The lse of every row in the unit of a kernel, filled up to whole blocks by rows whose weights are 0."""
+
+    top: Tensor  # all of it where nothing is added to the scores
+    rest: Tensor | None
+    length: int  # of a head's rows
 
 
 @dataclass(frozen=True)
@@ -154,6 +163,13 @@ def flags_of(scores: Scores, block_m: int, block_n: int) -> Flags:
         BLOCK_M=block_m,
         BLOCK_N=block_n,
     )
+
+
+def shifts_of(sums: LogSum, added: bool, block: int) -> Shifts:
+    fill = 0, -sums.top.shape[-1] % block
+    top = sums.top if added else sums.total * LOG2E
+    top = F.pad(top.masked_fill(sums.top == NOWHERE, 0.0), fill, value=math.inf)
+    return Shifts(top.contiguous(), F.pad(sums.rest * LOG2E, fill) if added else None, top.shape[-1])
 
 
 def unit_of(rule: ScoreRule, added: bool) -> Unit:

@@ -140,7 +140,16 @@ def add_and_hide(raw, shown, operands, starts, rows, columns, FLAGS: tl.constexp
 
 
 @triton.jit
+def load_shift(sums, at, there, TERM: tl.constexpr, MASKED: tl.constexpr):
+    """The two parts of some rows' lse; infinite, so that weights are 0, for rows that are not there."""
+    top = tl.load(sums.top + at, mask=there, other=float("inf")) if MASKED else tl.load(sums.top + at)
+    rest = 0.0
+    if TERM:
+        rest = tl.load(sums.rest + at, mask=there, other=0.0)
+    return top, rest
+
+
+@triton.jit
 def weight_logs(raw, top, rest, rule, TERM: tl.constexpr):
-    """log2 of the weights, from the two parts of each row's lse; a row without one sees nothing, and is 0 anyway."""
-    top = tl.where(top == NOWHERE, 0.0, top)
-    return (raw - top) * rule.unit - rest * LOG2E if TERM else tl.fma(raw, rule.unit, -(top + rest) * LOG2E)
+    """log2 of the weights: where nothing is added, `top` is the whole lse."""
+    return below(raw, top, rule, TERM) - rest if TERM else below(raw, top, rule, TERM)

@@ -15,6 +15,7 @@ from regard.attention.kernels.score_blocks import (
     head_of,
     head_start,
     in_band,
+    load_shift,
     raw_score,
     starts_of,
     weight_logs,
@@ -80,7 +81,7 @@ def tile_pass(operands, sums, weigh, output, down, across, FLAGS: tl.constexpr):
     weigh_at = starts[0]
     if FLAGS.WEIGH:
         weigh_at = head_start(weigh, batch, key_head, member)
-    sums_at = head.to(tl.int64) * sight.queries
+    sums_at = head.to(tl.int64) * sums.length
     bins_down = high + tl.arange(0, HIGH)
     output += (head.to(tl.int64) * down.bins + bins_down.to(tl.int64))[:, None] * across.bins
 
@@ -90,8 +91,7 @@ def tile_pass(operands, sums, weigh, output, down, across, FLAGS: tl.constexpr):
         query = load_spread(starts[0], operands.query, rows, there, dims, FLAGS.DIM)
         if FLAGS.SIGNED:
             query = (query.to(tl.float32) * rule.sign).to(query.dtype)
-        top = tl.load(sums[0] + sums_at + rows, mask=there, other=float("inf"))  # whose weights are 0
-        rest = tl.load(sums[1] + sums_at + rows, mask=there, other=0.0)
+        top, rest = load_shift(sums, sums_at + rows[:, None], there[:, None], FLAGS.TERM, True)
         positions = rows + sight.offset
         pieces = (across.cell + FLAGS.CELL_N - 1) // FLAGS.CELL_N
         begin, end = wide * pieces, tl.minimum(wide + across.span, column_blocks) * pieces
@@ -108,7 +108,7 @@ def tile_pass(operands, sums, weigh, output, down, across, FLAGS: tl.constexpr):
                             FLAGS.TERM)  # fmt: skip
             shown = inside[None, :] & in_band(positions[:, None], columns[None, :], sight, FLAGS.LEFT, FLAGS.RIGHT)
             raw = add_and_hide(raw, shown, operands, starts, rows, columns, FLAGS, False)
-            weights = tl.exp2(weight_logs(raw, top[:, None], rest[:, None], rule, FLAGS.TERM))
+            weights = tl.exp2(weight_logs(raw, top, rest, rule, FLAGS.TERM))
             if FLAGS.WEIGH:
                 at = weigh_at + columns.to(tl.int64) * weigh.column
                 weights *= tl.load(at, mask=inside, other=0.0)[None, :]
