@@ -184,6 +184,8 @@ def main() -> None:
         parser.add_argument(f"--{name}", action="store_true")
     arguments = parser.parse_args()
     device, runs = arguments.device, arguments.runs
+    if arguments.write and device != "cuda":
+        parser.error("--write is for a GPU's figures: a CPU's say nothing of kernels")
     dtype = torch.bfloat16 if device == "cuda" else torch.float32
     differences = check(device, dtype)
     print("\n".join(["Largest differences from float64:", *differences]))

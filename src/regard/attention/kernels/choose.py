@@ -15,6 +15,7 @@ from regard.attention.kernels.trial import distrust, trusted
 from regard.attention.scores import HALVES, Scores
 
 DEVICES = {"cuda"}
+PLAIN = (Tensor, torch.nn.Parameter)
 DTYPES = (*HALVES, torch.float32)
 WIDEST = 256  # the largest dim of a head whose blocks fit the memory of a multiprocessor
 OLDEST = (8, 0)  # compute capability: older ones have no bfloat16
@@ -50,8 +51,10 @@ def serves(scores: Scores, value: Tensor | None = None) -> bool:
     if scores.device.type not in DEVICES or scores.dtype not in DTYPES or torch.compiler.is_compiling():
         return False
     vectors = [tensor for tensor in (scores.query_BJGQD, scores.key_BJKD, value) if tensor is not None]
-    trained = (*vectors, *scores.terms, *(() if scores.sinks_JG is None else (scores.sinks_JG,)))
-    if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in trained):
+    others = [tensor for tensor in (*scores.terms, scores.sinks_JG, scores.rule.sight.mask) if tensor is not None]
+    if any(type(tensor) not in PLAIN for tensor in (*vectors, *others)):
+        return False  # a subclass may have no memory to point to
+    if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in (*vectors, *others)):
         return False
     if not found_triton() or not capable(scores.device):
         return False

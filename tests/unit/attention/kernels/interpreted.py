@@ -174,6 +174,10 @@ def test_the_trial_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     assert trial.disagreement(*kind) == "received not as expected"
 
 
+class Subclass(torch.Tensor):
+    """What another library may hand over: nobody knows what stands behind it."""
+
+
 def test_what_is_left_to_the_blockwise_pass(launched: list[str]) -> None:
     case = make("left", **LONG).to(torch.float32)
     trained, wide = case.with_grad("value")[0], case.to(torch.float64)
@@ -182,6 +186,7 @@ def test_what_is_left_to_the_blockwise_pass(launched: list[str]) -> None:
         attend(other.query, other.key, other.value, see="stats")
     attend(case.query, case.key, case.value, dropout=0.5, see="stats")
     attend(case.query, case.key, case.value, offset=1 << 30, see="stats")
+    attend(case.query, case.key, case.value.as_subclass(Subclass), see="stats")
     assert launched == []
     with torch.no_grad():
         attend(trained.query, trained.key, trained.value, see="stats")

@@ -1,6 +1,6 @@
 """Triton's interpreter on a CPU, for running kernels without a GPU: to be imported before anything imports Triton.
 
-Kernels then take blocks of 16 x 16, so that small cases cross several, and serve tensors on the CPU.
+Kernels then take blocks of 16 x 32, so that small cases cross several, and serve tensors on the CPU.
 """
 
 from __future__ import annotations
@@ -64,9 +64,15 @@ interpreter._patch_lang = lambda function: interpreter._LangPatchScope()
 np.seterr(all="ignore")  # a GPU says nothing of log2(0) or 0 / 0, whose results are not taken
 
 choose.DEVICES.add("cpu")
-SMALL = LaunchConfig(16, 16, 4, 2)
-for table in (*launch_config.HALF_TABLES.values(), *launch_config.SINGLE_TABLES.values()):
-    table.update(dict.fromkeys(table, SMALL))
+# As on a GPU, blocks of the forward pass are higher than wide, and those of the second passes wider.
+SMALL = {
+    "rows": LaunchConfig(32, 16, 4, 2),
+    "columns": LaunchConfig(16, 32, 4, 2),
+    "tiles": LaunchConfig(16, 32, 4, 2),
+    "cells": LaunchConfig(32, 16, 4, 2),
+}
+for tables in (launch_config.HALF_TABLES, launch_config.SINGLE_TABLES):
+    tables.update({kernel: dict.fromkeys(tables[kernel], config) for kernel, config in SMALL.items()})
 
 
 def trust() -> None:
