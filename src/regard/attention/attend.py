@@ -14,6 +14,8 @@ from torch import Tensor
 
 from regard.attention.fused import fits, fused, fused_with_lse
 from regard.attention.inputs import ScoreOptions, check_value, read_dropout, read_scores
+from regard.attention.kernels.choose import by_kernel
+from regard.attention.kernels.launches import rows_output, rows_with_statistics
 from regard.attention.masks import Window
 from regard.attention.scores import Scores, full_precision
 from regard.attention.statistics import Statistics
@@ -87,7 +89,7 @@ def attend(
         raise InputError("see must be None, 'stats' or 'steps'", found=f"{see!r}", do="leave it out for the output")
     scores, value = in_one_dtype(scores, value)
     if see == "stats":
-        output, *fields = tiled(*exactly(scores, value), dropout, full=True)
+        output, *fields = with_statistics(scores, value, dropout)
         return whole(output, query), Statistics(*(field.flatten(-3, -2) for field in fields))
     if see == "steps":
         steps = stepped(*exactly(scores, value), dropout)
@@ -110,6 +112,12 @@ def attend_with_lse(
     return whole(output, query), None if lse is None else lse.flatten(-3, -2)
 
 
+def with_statistics(scores: Scores, value: Tensor, dropout: float) -> tuple[Tensor, ...]:
+    """The output and the fields of `Statistics`, grouped: by a kernel where one serves, else block by block."""
+    fields = None if dropout else by_kernel(scores, lambda: rows_with_statistics(scores, value), value)
+    return tiled(*exactly(scores, value), dropout, full=True) if fields is None else fields
+
+
 def choose(scores: Scores, dropout: float) -> str:
     """The quickest backend that computes exactly this within memory."""
     if fits(scores, dropout):
@@ -123,7 +131,8 @@ def by_steps(scores: Scores, value: Tensor, dropout: float) -> Tensor:
 
 
 def by_tiles(scores: Scores, value: Tensor, dropout: float) -> Tensor:
-    return tiled(*exactly(scores, value), dropout, full=False)[0]
+    output = None if dropout else by_kernel(scores, lambda: rows_output(scores, value), value)
+    return tiled(*exactly(scores, value), dropout, full=False)[0] if output is None else output
 
 
 BACKENDS: dict[str, Callable[[Scores, Tensor, float], Tensor]] = {"fused": fused, "steps": by_steps, "tiled": by_tiles}

@@ -8,7 +8,9 @@ import torch
 from torch import Tensor
 
 from regard.attention.inputs import ScoreOptions
-from regard.attention.second_pass import read_pass, read_weigh
+from regard.attention.kernels.choose import by_kernel
+from regard.attention.kernels.launches import columns_received
+from regard.attention.second_pass import exact_scores, read_pass, read_weigh
 
 
 @torch.no_grad()
@@ -22,7 +24,10 @@ def received(
     """
     scores, sums = read_pass(query, key, lse, score)
     weigh_BJGQ = read_weigh(weigh, "query", query, query.shape[-2], sums.top)
-    total = sums.top.new_zeros(*sums.top.shape[:-1], key.shape[-2])
+    sums_by_kernel = by_kernel(scores, lambda: columns_received(scores, sums, weigh_BJGQ))
+    if sums_by_kernel is not None:
+        return sums_by_kernel.flatten(-3, -2)
+    scores, total = exact_scores(scores), sums.top.new_zeros(*sums.top.shape[:-1], key.shape[-2])
     for rows, columns in scores.blocks():
         weights = scores.weights(rows, columns, sums)
         part = weights if weigh_BJGQ is None else weights.mul_(weigh_BJGQ[..., rows, None])

@@ -6,15 +6,17 @@ import torch
 from torch import Tensor
 
 from regard.attention.inputs import ScoreOptions, broadcasts, check_device, read_scores
+from regard.attention.kernels.choose import by_kernel, serves
+from regard.attention.kernels.launches import rows_lse
 from regard.attention.scores import LOW, NOWHERE, LogSum, Scores
 from regard.attention.statistics import Running
 from regard.errors import ShapeError
 
 
 def read_pass(query: Tensor, key: Tensor, lse: Tensor | None, options: ScoreOptions) -> tuple[Scores, LogSum]:
-    """The scores in float32 or wider, and the lse of every row, grouped."""
+    """The scores, and the lse of every row, grouped. Half precision stays as it is only where a kernel takes it so."""
     scores = read_scores(query, key, options)
-    scores = scores.to(torch.promote_types(scores.dtype, torch.float32))
+    scores = scores.to(scores.dtype) if serves(scores) else exact_scores(scores)
     if lse is None:
         return scores, lse_of(scores)
     if not isinstance(lse, Tensor) or lse.shape != query.shape[:-1]:
@@ -25,10 +27,15 @@ def read_pass(query: Tensor, key: Tensor, lse: Tensor | None, options: ScoreOpti
             do="take it from attend(..., see='stats'), or leave it out and it is computed",
         )
     check_device("lse", lse, query)
-    top = lse.to(scores.query_BJGQD.dtype).reshape(scores.query_BJGQD.shape[:-1])
+    top = lse.to(torch.promote_types(scores.dtype, torch.float32)).reshape(scores.query_BJGQD.shape[:-1])
     if bool(((top < LOW) & (top != NOWHERE)).any()):
         return scores, lse_of(scores)
     return scores, LogSum(top, torch.zeros_like(top))
+
+
+def exact_scores(scores: Scores) -> Scores:
+    """In float32 or wider, as the passes in torch need them."""
+    return scores.to(torch.promote_types(scores.dtype, torch.float32))
 
 
 def read_weigh(weigh: Tensor | None, whose: str, query: Tensor, count: int, like_BJGQ: Tensor) -> Tensor | None:
@@ -49,7 +56,10 @@ def read_weigh(weigh: Tensor | None, whose: str, query: Tensor, count: int, like
 
 def lse_of(scores: Scores) -> LogSum:
     """The log-sum-exp of every row, in one pass."""
-    parts = []
+    sums = by_kernel(scores, lambda: rows_lse(scores))
+    if sums is not None:
+        return sums
+    parts, scores = [], exact_scores(scores)
     for rows in scores.row_blocks():
         running = Running(scores, rows, full=False)
         for columns in scores.column_blocks(rows):

@@ -12,8 +12,11 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from regard.attention.inputs import ScoreOptions, whole_number
-from regard.attention.scores import block_shape, blocks
-from regard.attention.second_pass import read_pass, read_weigh
+from regard.attention.kernels.choose import by_kernel
+from regard.attention.kernels.launches import tile_pooled
+from regard.attention.kernels.operands import Side
+from regard.attention.scores import LogSum, Scores, block_shape, blocks
+from regard.attention.second_pass import exact_scores, read_pass, read_weigh
 from regard.errors import InputError, UnknownNameError
 
 Pool = Literal["mass", "max", "mean"]
@@ -49,6 +52,19 @@ def tile(
     down = Axis.read("rows", rows, query.shape[-2], high)
     across = Axis.read("columns", columns, key.shape[-2], wide)
     weigh_BJGK = read_weigh(weigh, "key", query, key.shape[-2], sums.top)
+    sides = down.side, across.side
+    pooled = by_kernel(scores, lambda: tile_pooled(scores, sums, *sides, pool, weigh_BJGK))
+    pooled = pool_blocks(exact_scores(scores), sums, (down, across), pool, weigh_BJGK) if pooled is None else pooled
+    if pool == "mean":
+        pooled /= down.sizes(pooled)[:, None] * across.sizes(pooled)
+    return pooled.flatten(-4, -3)[..., down.index, across.index]
+
+
+def pool_blocks(
+    scores: Scores, sums: LogSum, sides: tuple[Axis, Axis], pool: Pool, weigh_BJGK: Tensor | None
+) -> Tensor:
+    """The cells of a rectangle, summed or the largest of each, block by block."""
+    down, across = sides
     pooled = sums.top.new_zeros(*sums.top.shape[:-1], down.bins, across.bins)
     height, width = block_shape(scores)
     for part, bins in down.parts(height):
@@ -58,9 +74,7 @@ def tile(
                 weights = scores.weights(part, section, sums)
                 weights = weights if weigh_BJGK is None else weights.mul_(weigh_BJGK[..., None, section])
                 merge(pooled[..., bins, boxes], pool_block(weights, down.cell, across.cell, pool), pool)
-    if pool == "mean":
-        pooled /= down.sizes(pooled)[:, None] * across.sizes(pooled)
-    return pooled.flatten(-4, -3)[..., down.index, across.index]
+    return pooled
 
 
 @dataclass(frozen=True)
@@ -99,6 +113,11 @@ class Axis:
     def index(self) -> int | slice:
         """What is left of this side in a tile: one position alone has no dim."""
         return 0 if self.single else slice(None)
+
+    @property
+    def side(self) -> Side:
+        """The same in numbers, as a kernel takes them."""
+        return Side(self.start, self.stop, self.cell, self.bins)
 
     @property
     def bins(self) -> int:
