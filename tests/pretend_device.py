@@ -61,11 +61,49 @@ class OnDevice(Tensor):
     def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:  # type: ignore[override]
         raise RuntimeError(f"{func} after the pretend device was put away")
 
+    def record_stream(self, stream: Any) -> None:
+        pass
+
     def tolist(self) -> Any:
         return self.cpu().tolist()
 
     def __repr__(self) -> str:  # type: ignore[override]
         return f"OnDevice({self.numbers!r})"
+
+
+class Stream:
+    """One that is always done."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        pass
+
+    def wait_stream(self, other: Any) -> None:
+        pass
+
+    def wait_event(self, event: Any) -> None:
+        pass
+
+    def record_event(self, event: Any = None) -> Any:
+        return Event()
+
+    def synchronize(self) -> None:
+        pass
+
+
+class Event:
+    """It has happened."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        pass
+
+    def record(self, stream: Any = None) -> None:
+        pass
+
+    def synchronize(self) -> None:
+        pass
+
+    def query(self) -> bool:
+        return True
 
 
 class Hook(torch._C._acc.PrivateUse1Hooks):
@@ -101,6 +139,14 @@ class Backend:
 
     def device_count(self) -> int:
         return 1
+
+    Stream, Event = Stream, Event
+
+    def current_stream(self, device: Any = None) -> Stream:
+        return Stream()
+
+    def stream(self, stream: Stream) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def get_amp_supported_dtype(self) -> list[torch.dtype]:
         return [torch.float16, torch.bfloat16]
@@ -159,14 +205,13 @@ class PretendDevice(TorchDispatchMode):
         here = any(isinstance(tensor, OnDevice) for tensor in tensors)
         named = kwargs.get("device")
         goal = here if named is None else torch.device(named).type == DEVICE.type
+        kwargs.pop("pin_memory", None)
         if not here and not goal:
             return func(*args, **kwargs)
         self.check(func, tensors)
         self.count(func, tensors, args, kwargs, here=here, goal=goal)
         if named is not None:
             kwargs["device"] = torch.device("cpu")
-        if func is aten._to_copy.default and goal and kwargs.get("pin_memory"):
-            kwargs["pin_memory"] = False
         compute = KERNELS.get(func, func)
         if func is aten._fused_sdp_choice.default:
             return self.choice.value
@@ -202,41 +247,6 @@ class PretendDevice(TorchDispatchMode):
 
 
 INDICES = (torch.long, torch.int, torch.bool, torch.uint8)
-
-
-class Stream:
-    """One that is always done."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        pass
-
-    def wait_stream(self, other: Any) -> None:
-        pass
-
-    def wait_event(self, event: Any) -> None:
-        pass
-
-    def record_event(self, event: Any = None) -> Any:
-        return Event()
-
-    def synchronize(self) -> None:
-        pass
-
-
-class Event:
-    """It has happened."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        pass
-
-    def record(self, stream: Any = None) -> None:
-        pass
-
-    def synchronize(self) -> None:
-        pass
-
-    def query(self) -> bool:
-        return True
 
 
 def with_lse(query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None, causal: bool, scale: float | None) -> Any:

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
-from regard.attention import tile
 from regard.attention.inputs import ScoreOptions
 from regard.attention.logsumexp import logsumexp, worthwhile
+from regard.lens.assembly.sampled_rows import SampledRows, row_numbers
+from regard.lens.assembly.value_norms import picked_heads
 from regard.lens.assembly.watch_options import WatchOptions
 from regard.lens.recording.fidelity import Badge
 from regard.lens.recording.map import Map
 from regard.lens.recording.score_terms import Terms, hidden, terms_of
-
-SAMPLED = 8  # rows of each attention that are compared
-PROJECTED = 1 << 24  # numbers that exist at a time while values go through W_O
 
 
 @dataclass(frozen=True)
@@ -49,7 +46,7 @@ class AttentionStep:
     turn: int = 0  # of its call
     same_mask: bool = False  # the next step's mask begins with this one's, which is not kept
     same_bias: bool = False  # the next step's bias is this one's for one distance more
-    values: ProjectedValues | None = None  # until it is known which keys are new
+    values: StepValues | None = None  # until it is known which keys are new
 
     @property
     def rows(self) -> int:
@@ -81,6 +78,16 @@ class AttentionStep:
         return replace(self, map=replace(self.map, key=self.map.key[:, :, :stay], terms=terms, norms=norms), stop=stop)
 
 
+@dataclass(frozen=True)
+class StepValues:
+    """What is not kept of an attention, and needed to check it and to weigh its values."""
+
+    key: Tensor  # (B, J, K, D), all of them
+    value: Tensor  # (B, J, K, V)
+    projection: Tensor | None  # W_O (model dim, all heads x V)
+    rows: SampledRows | None  # to be compared; None where dropout makes that impossible
+
+
 def step_of(capture: AttentionCapture, options: WatchOptions) -> AttentionStep:
     """What is needed of one attention, still on its device and with all its keys."""
     total, served = capture.query.shape[1], capture.key.shape[1]
@@ -88,9 +95,10 @@ def step_of(capture: AttentionCapture, options: WatchOptions) -> AttentionStep:
     query, key, value, output, lse = capture.query, capture.key, capture.value, capture.output, capture.lse
     terms = terms_of(capture.site, query, key, capture.options, compact=capture.compact)
     if options.heads is not None:
-        theirs = [head // (total // served) for head in heads]
-        query, output, key, value = query[:, heads], output[:, heads], key[:, theirs], value[:, theirs]
-        terms, lse = terms.pick(slice(None), list(heads)), None if lse is None else lse[:, heads]
+        theirs = tuple(head // (total // served) for head in heads)
+        query, output = (picked_heads(part, heads, 1) for part in (query, output))
+        key, value = (picked_heads(part, theirs, 1) for part in (key, value))
+        terms, lse = terms.pick(slice(None), list(heads)), None if lse is None else picked_heads(lse, heads, 1)
     ahead = terms.offset + query.shape[2]
     if terms.bound[1] == 0 and 0 < ahead < key.shape[2]:  # a cache with room to spare: nobody looks at the rest
         key, value, terms = key[:, :, :ahead], value[:, :, :ahead], terms.trim(ahead, query.shape[2])
@@ -98,10 +106,16 @@ def step_of(capture: AttentionCapture, options: WatchOptions) -> AttentionStep:
         query, key, lse = query.to(options.dtype), key.to(options.dtype), None
     if lse is None or not worthwhile(query, key):
         lse = lse_of(query, key, terms)
-    one = Map(query, key, lse, terms, heads)
-    one = replace(one, badge=compared(one, value, output, capture))
+    badge = Badge(
+        capture.implementation, str(capture.query.dtype).removeprefix("torch."), terms.sees,
+        sinks=terms.sinks is not None, dropout=capture.dropout > 0,
+    )  # fmt: skip
+    one = Map(query, key, lse, terms, heads, projected=options.values and capture.projection is not None, badge=badge)
     step = AttentionStep(one, capture.first_key, capture.first_key + key.shape[2], capture.first_key)
-    step.values = ProjectedValues(value, capture.projection) if options.values else None
+    rows = None
+    if not badge.dropout and query.numel() and key.numel():
+        rows = SampledRows.of(row_numbers(query.shape[2], query.device), query, lse, output, terms)
+    step.values = StepValues(key, value, capture.projection, rows)
     return step
 
 
@@ -112,70 +126,3 @@ def lse_of(query: Tensor, key: Tensor, terms: Terms) -> Tensor:
         logsumexp(query[..., rows, :], key, **terms.options(rows, columns, queries))
         for rows in terms.blocks(slice(0, queries), key.shape[-2])
     ], -1)  # fmt: skip
-
-
-@dataclass(frozen=True)
-class ProjectedValues:
-    """The values of one attention, and the matrix that each head's output goes through."""
-
-    value: Tensor  # (B, J, K, V)
-    projection: Tensor | None  # W_O (model dim, all heads x V)
-
-    def norms(self, heads: tuple[int, ...], new: slice) -> Tensor:
-        """(B, H, new keys): the norm of each value through W_O, of the value alone where the matrix is not known."""
-        value = self.value[:, :, new].to(torch.promote_types(self.value.dtype, torch.float32))
-        value = value.repeat_interleave(len(heads) // value.shape[1], 1)
-        if self.projection is None:
-            alone: Tensor = value.norm(dim=-1)
-            return alone
-        by_head = self.projection.to(value).unflatten(1, (-1, value.shape[-1])).permute(1, 2, 0)  # (H, V, model dim)
-        by_head = by_head if heads == tuple(range(len(by_head))) else by_head[list(heads)]
-        few = max(1, PROJECTED // max(1, value.shape[0] * by_head.shape[0] * by_head.shape[2]))
-        return torch.cat([(block @ by_head).norm(dim=-1) for block in value.split(few, 2)], -1)
-
-
-def compared(one: Map, value: Tensor, output: Tensor, capture: AttentionCapture) -> Badge:
-    """What the sampled rows say."""
-    badge = Badge(
-        capture.implementation, str(capture.query.dtype).removeprefix("torch."), one.terms.sees,
-        sinks=one.terms.sinks is not None, dropout=capture.dropout > 0,
-    )  # fmt: skip
-    queries, columns = one.query.shape[-2], slice(0, one.key.shape[-2])
-    if badge.dropout or not queries:
-        return badge
-    measures = []
-    for row in sampled(queries):
-        rows = slice(row, row + 1)
-        options = one.terms.options(rows, columns, queries)
-        lit = one.query[:, :, rows], one.key, one.lse[..., rows], options
-        measures += measure(*lit, value, output[:, :, rows])
-    worst = torch.tensor(measures, dtype=torch.float64).reshape(-1, 3).nan_to_num(nan=math.inf, posinf=math.inf)
-    if not len(worst):
-        return badge
-    row_sum, difference, size = worst.amax(0).tolist()
-    return replace(badge, rows=len(worst), row_sum=row_sum, difference=difference, size=size)
-
-
-def sampled(rows: int) -> list[int]:
-    """Some rows from first to last."""
-    return sorted({round(i * (rows - 1) / (SAMPLED - 1)) for i in range(SAMPLED)}) if rows else []
-
-
-def measure(
-    query: Tensor, key: Tensor, lse: Tensor, options: ScoreOptions, value: Tensor, output: Tensor
-) -> list[tuple[float, float, float]]:
-    """Of one row, query (B, H, 1, D) and output (B, H, 1, V), unless it looks nowhere.
-
-    How far its sum is from 1, how far weights times values are from the output, and how large that is.
-    """
-    weights = tile(query, key, lse, **options)[..., 0, :]  # (B, H, K)
-    by_group = weights.unflatten(1, (key.shape[1], -1))
-    mixed = (by_group @ value.to(weights.dtype)).flatten(1, 2)
-    lit = ~lse[..., 0].isinf()
-    if not bool(lit.any()):
-        return []
-    real = output[..., 0, :].to(weights.dtype)[lit]
-    sums = weights.sum(-1)[lit]
-    off = (sums - 1.0).clamp(min=0.0) if options.get("sinks") is not None else (sums - 1.0).abs()
-    difference = (mixed[lit] - real).abs()
-    return [(off.max().item(), difference.max().item(), real.abs().max().item())]

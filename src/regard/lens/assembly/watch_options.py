@@ -39,13 +39,6 @@ class WatchOptions:
             raise InputError(f"{site} has no such head", found=f"heads={wrong}", do=f"choose among 0 to {heads - 1}")
         return self.heads
 
-    def store(self, tensor: Tensor) -> Tensor:
-        """A copy of its own, where it is wanted: what the model has may change, or hold on to more than is needed."""
-        tensor = tensor.detach()
-        if self.spill is None:
-            return tensor.to(self.device, copy=True, memory_format=torch.contiguous_format)
-        return on_disk(tensor.cpu(), self.spill)
-
 
 def on_disk(tensor: Tensor, folder: Path) -> Tensor:
     """The same numbers in a file that the system reads as they are needed; it vanishes with the last who use it."""
