@@ -153,9 +153,12 @@ class Backend:
 
 
 @cache
-def register() -> None:
-    """PyTorch's place for devices that it does not know, once in a process."""
+def register() -> torch.library.Library:
+    """PyTorch's place for devices that it does not know, once in a process; its SDPA is one kernel, as on a GPU."""
     backend_registration._setup_privateuseone_for_python_backend(backend_module=Backend(), hook=Hook())
+    library = torch.library.Library("aten", "IMPL")
+    library.impl("scaled_dot_product_attention", sdpa, "PrivateUse1")
+    return library
 
 
 def inside(thing: Any) -> Any:
@@ -214,7 +217,8 @@ class PretendDevice(TorchDispatchMode):
             kwargs["device"] = torch.device("cpu")
         compute = KERNELS.get(func, func)
         if func is aten._fused_sdp_choice.default:
-            return self.choice.value
+            masked = self.choice == SDPBackend.FLASH_ATTENTION and args[3] is not None
+            return (SDPBackend.EFFICIENT_ATTENTION if masked else self.choice).value
         found = compute(*tree_map(inside, args), **tree_map(inside, kwargs))
         if func is aten.copy_.default:
             return args[0]
@@ -261,6 +265,13 @@ def with_lse(query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None, cau
     return (scores.softmax(-1) @ v).to(query.dtype), scores.logsumexp(-1).float()
 
 
+def sdpa(query: Any, key: Any, value: Any, mask: Any = None, dropout: float = 0.0, causal: bool = False,
+         *, scale: float | None = None, enable_gqa: bool = False) -> Any:  # fmt: skip
+    if mask is not None and mask.dtype == torch.bool:
+        mask = torch.zeros_like(mask, dtype=query.dtype).masked_fill(~mask, float("-inf"))
+    return with_lse(query, key, value, mask, causal, scale)[0]
+
+
 def flash(query: Any, key: Any, value: Any, dropout: float = 0.0, causal: bool = False, debug: bool = False,
           *, scale: float | None = None) -> Any:  # fmt: skip
     output, lse = with_lse(query, key, value, None, causal, scale)
@@ -283,6 +294,7 @@ def cudnn(query: Any, key: Any, value: Any, bias: Any, compute: bool, dropout: f
 
 
 KERNELS: dict[Any, Any] = {
+    aten.scaled_dot_product_attention.default: sdpa,
     aten._scaled_dot_product_flash_attention.default: flash,
     aten._scaled_dot_product_efficient_attention.default: efficient,
     aten._scaled_dot_product_cudnn_attention.default: cudnn,

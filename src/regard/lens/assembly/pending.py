@@ -97,7 +97,7 @@ class Pending:
         else:
             norms = by_squares(torch.stack(values), torch.stack([one for one in matrices if one is not None]), heads)
         for one, found in zip(group, norms, strict=True):
-            one.step.map = replace(one.step.map, norms=self.store(found))
+            one.step.map = replace(one.step.map, norms=self.store(found, ours=True))
 
     def settle(self) -> None:
         """Read what the checks have measured into the badges: the only moment at which a device is waited for."""

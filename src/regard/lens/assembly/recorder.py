@@ -72,7 +72,7 @@ class CallSteps:
 
     def add(self, capture: AttentionCapture) -> None:
         """One attention more."""
-        step = step_of(capture, self.storage.options)
+        step = step_of(capture, self.storage.options, self.storage.numbers)
         step.turn = max(len(self.turns) - 1, 0)
         self.result = None
         times = self.times.get(capture.site, 0)

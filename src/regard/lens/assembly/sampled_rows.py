@@ -30,6 +30,14 @@ def row_numbers(rows: int, device: torch.device) -> Tensor:
     return few if rows <= SAMPLED else (few * (2 * (rows - 1)) + (SAMPLED - 1)) // (2 * (SAMPLED - 1))
 
 
+class RowNumbers(dict[tuple[int, torch.device], Tensor]):
+    """Of each length and device, calculated once."""
+
+    def __missing__(self, key: tuple[int, torch.device]) -> Tensor:
+        self[key] = row_numbers(*key)
+        return self[key]
+
+
 @dataclass(frozen=True)
 class SampledRows:
     """The sampled rows of one attention, or of several alike whose batches were put together."""

@@ -37,7 +37,8 @@ class SiteSteps:
         mine, new = step.map, slice(fresh - step.first, step.map.key.shape[2])
         stored = replace(
             mine,
-            query=storage.store(mine.query), key=storage.store(mine.key[:, :, new]), lse=storage.store(mine.lse),
+            query=storage.store(mine.query), key=storage.store(mine.key[:, :, new]),
+            lse=storage.store(mine.lse, ours=True),
             terms=mine.terms.stored(storage.store),
         )  # fmt: skip
         self.steps.append(AttentionStep(stored, step.first, step.stop, fresh, step.turn))

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from regard.attention.inputs import ScoreOptions
 from regard.attention.logsumexp import logsumexp, worthwhile
-from regard.lens.assembly.sampled_rows import SampledRows, row_numbers
+from regard.lens.assembly.sampled_rows import RowNumbers, SampledRows
 from regard.lens.assembly.value_norms import picked_heads
 from regard.lens.assembly.watch_options import WatchOptions
 from regard.lens.recording.fidelity import Badge
@@ -88,7 +88,7 @@ class StepValues:
     rows: SampledRows | None  # to be compared; None where dropout makes that impossible
 
 
-def step_of(capture: AttentionCapture, options: WatchOptions) -> AttentionStep:
+def step_of(capture: AttentionCapture, options: WatchOptions, numbers: RowNumbers) -> AttentionStep:
     """What is needed of one attention, still on its device and with all its keys."""
     total, served = capture.query.shape[1], capture.key.shape[1]
     heads = options.heads_of(capture.site, total)
@@ -114,7 +114,7 @@ def step_of(capture: AttentionCapture, options: WatchOptions) -> AttentionStep:
     step = AttentionStep(one, capture.first_key, capture.first_key + key.shape[2], capture.first_key)
     rows = None
     if not badge.dropout and query.numel() and key.numel():
-        rows = SampledRows.of(row_numbers(query.shape[2], query.device), query, lse, output, terms)
+        rows = SampledRows.of(numbers[query.shape[2], query.device], query, lse, output, terms)
     step.values = StepValues(key, value, capture.projection, rows)
     return step
 

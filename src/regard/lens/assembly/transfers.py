@@ -18,14 +18,14 @@ class Transfers:
         self.pinned = 0
         self.waiting: dict[torch.device, Any] = {}  # what happens after the last copy from each device
 
-    def to_cpu(self, tensor: Tensor) -> Tensor:
-        """A copy of its own on the CPU, which is whole only after `wait`."""
+    def to_cpu(self, tensor: Tensor, *, ours: bool = False) -> Tensor:
+        """A copy of its own on the CPU, which is whole only after `wait`; what is not `ours` the model may change."""
         size, module = tensor.numel() * tensor.element_size(), device_module(tensor.device)
         buffer = None if module is None or self.pinned + size > PINNED else pinned_like(tensor)
         if buffer is None or module is None:
             return tensor.to("cpu", copy=True, memory_format=torch.contiguous_format)
         self.pinned += size
-        tensor = tensor.clone(memory_format=torch.contiguous_format)  # what the model may change meanwhile
+        tensor = tensor.contiguous() if ours else tensor.clone(memory_format=torch.contiguous_format)
         if tensor.device not in self.streams:
             self.streams[tensor.device] = module.Stream(tensor.device)
         side = self.streams[tensor.device]
