@@ -16,7 +16,6 @@ from collections import Counter
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from functools import cache
 from typing import Any
-from unittest import mock
 
 import torch
 from torch import Tensor
@@ -217,7 +216,7 @@ class PretendDevice(TorchDispatchMode):
             kwargs["device"] = torch.device("cpu")
         compute = KERNELS.get(func, func)
         if func is aten._fused_sdp_choice.default:
-            masked = self.choice == SDPBackend.FLASH_ATTENTION and args[3] is not None
+            masked = self.choice == SDPBackend.FLASH_ATTENTION and len(args) > 3 and args[3] is not None
             return (SDPBackend.EFFICIENT_ATTENTION if masked else self.choice).value
         found = compute(*tree_map(inside, args), **tree_map(inside, kwargs))
         if func is aten.copy_.default:
@@ -269,7 +268,11 @@ def sdpa(query: Any, key: Any, value: Any, mask: Any = None, dropout: float = 0.
          *, scale: float | None = None, enable_gqa: bool = False) -> Any:  # fmt: skip
     if mask is not None and mask.dtype == torch.bool:
         mask = torch.zeros_like(mask, dtype=query.dtype).masked_fill(~mask, float("-inf"))
-    return with_lse(query, key, value, mask, causal, scale)[0]
+    return sdpa_output(query, key, value, mask, causal, scale)
+
+
+def sdpa_output(*inputs: Any) -> Tensor:
+    return with_lse(*inputs)[0]  # type: ignore[no-any-return]
 
 
 def flash(query: Any, key: Any, value: Any, dropout: float = 0.0, causal: bool = False, debug: bool = False,
@@ -299,8 +302,3 @@ KERNELS: dict[Any, Any] = {
     aten._scaled_dot_product_efficient_attention.default: efficient,
     aten._scaled_dot_product_cudnn_attention.default: cudnn,
 }
-
-
-def elsewhere() -> AbstractContextManager[PretendDevice]:
-    """A pretend device."""
-    return PretendDevice()

@@ -6,7 +6,7 @@ and for others elsewhere in the package.
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import torch
@@ -27,6 +27,8 @@ NAMES = {
     " place; instead: what torch.nn.functional takes it from",
     "torch.overrides._get_current_function_mode_stack": "tells whether a function mode would look at a call; instead:"
     " let `only_sdpa` answer False, and lse is computed by a second pass",
+    "torch.overrides._pop_mode_temporarily": "spares what we calculate ourselves the way through our own mode; instead:"
+    " let `past_own_mode` do nothing, and it takes longer",
     "torch._fused_sdp_choice": "tells which kernel scaled_dot_product_attention takes; instead: as above",
     "torch._C.DisableTorchFunction": "keeps function modes, our own among them, from looking at what a recorder does;"
     " instead: what torch.overrides offers to the same end",
@@ -60,6 +62,15 @@ def only_sdpa(device: str) -> bool:
     modes = torch.overrides._get_current_function_mode_stack()
     plain = F.scaled_dot_product_attention is SDPA and all(getattr(mode, "passes_on", False) for mode in modes)
     return plain and not torch.is_autocast_enabled(device)
+
+
+def past_own_mode() -> AbstractContextManager[Any]:
+    """Without the innermost function mode, if it is one that passes all on: every property of a tensor comes by it."""
+    modes = torch.overrides._get_current_function_mode_stack()
+    if modes and getattr(modes[-1], "passes_on", False):
+        context: AbstractContextManager[Any] = torch.overrides._pop_mode_temporarily()
+        return context
+    return nullcontext()
 
 
 def sdpa_choice(tensors: SDPATensors, mask: Tensor | None, causal: bool, scale: float, *, grouped: bool = False) -> str:
