@@ -5,9 +5,9 @@
         model(ids.to("cuda"))
     gpu.launches, gpu.waits
 
-It refuses what a GPU refuses: tensors of two devices in one operation (single numbers may mix, and indices may come from
-the CPU). It counts what costs time there: kernels launched, and moments at which the CPU waits for the device (a number
-read, a mask as an index, a copy that is not asynchronous).
+It refuses what a GPU refuses: tensors of two devices in one operation (single numbers may mix, and indices may come
+from the CPU). It counts what costs time there: kernels launched, and moments at which the CPU waits for the device (a
+number read, a mask as an index, a copy that is not asynchronous).
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ READING = {
     aten.is_nonzero.default, aten._unique2.default, aten.repeat_interleave.Tensor,
 }  # fmt: skip
 METADATA = {
-    aten.detach.default, aten.alias.default, aten._unsafe_view.default, aten.empty.memory_format, aten.empty_like.default,
+    aten.detach.default, aten.alias.default, aten._unsafe_view.default, aten.empty.memory_format,
+    aten.empty_like.default,
     aten.empty_strided.default, aten.new_empty.default, aten.new_empty_strided.default, aten.lift_fresh.default,
     aten._fused_sdp_choice.default, aten.is_pinned.default, aten._local_scalar_dense.default, aten.set_.source_Tensor,
     aten.record_stream.default,
@@ -193,7 +194,7 @@ class PretendDevice(TorchDispatchMode):
     def __enter__(self) -> PretendDevice:
         register()
         self.patches.callback(torch._C._set_only_lift_cpu_tensors, torch._C._only_lift_cpu_tensors())
-        torch._C._set_only_lift_cpu_tensors(True)  # torch.tensor(..., device=...) makes its numbers here, then moves them
+        torch._C._set_only_lift_cpu_tensors(True)  # torch.tensor(..., device=...) makes numbers here, then moves them
         super().__enter__()
         return self
 

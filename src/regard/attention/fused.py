@@ -85,10 +85,15 @@ def joint_shape(shapes: Sequence[torch.Size]) -> torch.Size:
 
 def folds(scores: Scores) -> bool:
     """Must the key heads move into the batch? Where no kernel shares them among query heads, SDPA would repeat them."""
-    grouped = scores.query_BJGQD.shape[-3] > 1
-    masked = bool(scores.terms) or scores.rule.sight.mask is not None or scores.rule.sight.banded
-    native = scores.device.type == "cpu" or (scores.dtype in HALVES and not masked)
+    grouped, sight = scores.query_BJGQD.shape[-3] > 1, scores.rule.sight
+    masked = bool(scores.terms) or sight.mask is not None or (sight.banded and not sight.causal_square)
+    native = scores.device.type == "cpu" or (scores.dtype in HALVES and not masked and has_flash(scores.device))
     return grouped and not native
+
+
+def has_flash(device: torch.device) -> bool:
+    """The kernels that share key heads need an NVIDIA GPU of 2020 or later; of other devices we take it for granted."""
+    return device.type != "cuda" or torch.version.cuda is None or torch.cuda.get_device_capability(device)[0] >= 8
 
 
 def fused(scores: Scores, value_BJKV: Tensor, dropout: float = 0.0) -> Tensor:
@@ -108,13 +113,13 @@ def fused_with_lse(scores: Scores, value_BJKV: Tensor, dropout: float = 0.0) -> 
     """The same output, bit for bit, and the lse (B..., J, G, Q) where the kernel that SDPA takes gives it too."""
     inputs = sdpa_inputs(scores, value_BJKV)
     added_to_whole_rows = bool(scores.terms) and inputs.mask is None  # which the softmax does not see, and lse does
-    found = None
+    result = None
     if not (dropout or added_to_whole_rows) and only_sdpa(scores.device.type):
-        found = cpu_kernel(inputs, scores) if scores.device.type == "cpu" else device_kernel(
+        result = cpu_kernel(inputs, scores) if scores.device.type == "cpu" else device_kernel(
             inputs[:3], inputs.mask, inputs.causal, scores.rule.scale)  # fmt: skip
-    if found is None:
+    if result is None:
         return ungrouped(sdpa(inputs, scores.rule.scale, dropout), scores, value_BJKV, inputs.empty), None
-    output, lse = found
+    output, lse = result
     lse = lse.reshape(scores.query_BJGQD.shape[:-1])
     lse = lse if inputs.empty is None else lse.masked_fill(inputs.empty[..., 0], NOWHERE)
     return ungrouped(output, scores, value_BJKV, inputs.empty), lse

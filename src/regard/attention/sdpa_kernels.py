@@ -54,8 +54,8 @@ def device_kernel(
         if name not in DEVICE_KERNELS:
             return None
         output, lse = DEVICE_KERNELS[name](tensors, additive(mask, query), causal, scale)
-        found = output, rows_alone(lse, query)
-        trusted = (name, kind) in TRUSTED or agrees(found, tensors, mask, causal, scale)
+        result = output, rows_alone(lse, query)
+        trusted = (name, kind) in TRUSTED or agrees(result, tensors, mask, causal, scale)
     except torch.OutOfMemoryError:
         raise
     except (AttributeError, RuntimeError, TypeError, ValueError) as error:
@@ -65,7 +65,7 @@ def device_kernel(
         refuse(kind, f"{name} gives other numbers than scaled_dot_product_attention")
         return None
     TRUSTED.add((name, kind))
-    return found
+    return result
 
 
 def refuse(kind: CallKind, reason: str) -> None:
@@ -92,7 +92,7 @@ def additive(mask: Tensor | None, query: Tensor) -> Tensor | None:
 
 @torch.no_grad()
 def agrees(
-    found: tuple[Tensor, Tensor], tensors: SDPATensors, mask: Tensor | None, causal: bool, scale: float
+    result: tuple[Tensor, Tensor], tensors: SDPATensors, mask: Tensor | None, causal: bool, scale: float
 ) -> bool:
     """Is it SDPA's output bit for bit, and the lse of some rows that of their scores?"""
     query, key, value = tensors
@@ -100,7 +100,7 @@ def agrees(
     plain = F.scaled_dot_product_attention(
         query, key, value, attn_mask=mask, is_causal=causal, scale=scale, enable_gqa=grouped
     )
-    if not bool(((found[0] == plain) | (found[0].isnan() & plain.isnan())).all()):
+    if not bool(((result[0] == plain) | (result[0].isnan() & plain.isnan())).all()):
         return False
     rows = torch.linspace(0, query.shape[2] - 1, ROWS, device=query.device).round().long()
     wide = torch.promote_types(query.dtype, torch.float32)
@@ -113,5 +113,5 @@ def agrees(
         scores = scores + (added if added.shape[-2] == 1 else added[..., rows, :])
     if causal:
         scores = scores.masked_fill(torch.arange(key.shape[2], device=query.device) > rows[:, None], NOWHERE)
-    exact, lse = scores.logsumexp(-1), found[1][:, :, rows]
+    exact, lse = scores.logsumexp(-1), result[1][:, :, rows]
     return bool((((exact - lse).abs() <= CLOSE * exact.abs().clamp(min=1.0)) | ~exact.isfinite()).all())

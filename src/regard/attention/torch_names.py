@@ -18,7 +18,7 @@ NAMES = {
     "torch._C._current_graph_task_id": "tells whether a backward pass is running, where gradient checkpointing computes"
     " forwards again; instead: whatever torch.utils.checkpoint asks, or a flag set by a hook on every gradient",
     "torch.ops.aten._scaled_dot_product_flash_attention_for_cpu": "the one kernel on a CPU that gives the lse of every"
-    " row; instead: let `fused.cpu_kernel` answer None and `logsumexp.kernel_knows` False, and lse is computed block by block",
+    " row; instead: let `cpu_kernel` answer None and `kernel_knows` False, and lse is computed block by block",
     "torch.ops.aten._scaled_dot_product_flash_attention": "SDPA's flash kernel on a GPU, with the lse that SDPA drops;"
     " instead: leave it out of `DEVICE_KERNELS`, and lse is computed by a second pass",
     "torch.ops.aten._scaled_dot_product_efficient_attention": "SDPA's memory-efficient kernel; instead: as above",

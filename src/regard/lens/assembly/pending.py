@@ -96,24 +96,25 @@ class Pending:
             norms = value_norms(values[0], matrices[0], heads)[None]
         else:
             norms = by_squares(torch.stack(values), torch.stack([one for one in matrices if one is not None]), heads)
-        for one, found in zip(group, norms, strict=True):
-            one.step.map = replace(one.step.map, norms=self.store(found, ours=True))
+        for one, mine in zip(group, norms, strict=True):
+            one.step.map = replace(one.step.map, norms=self.store(mine, ours=True))
 
     def settle(self) -> None:
         """Read what the checks have measured into the badges: the only moment at which a device is waited for."""
         self.work()
         measures, self.measures = self.measures, []
-        kinds = {(found.device, found.dtype) for _, found in measures}
-        for kind in kinds:
-            mine = [(steps, found) for steps, found in measures if (found.device, found.dtype) == kind]
-            steps = [step for some, _ in mine for step in some]
-            for step, (row_sum, difference, size, rows) in zip(
-                steps, torch.cat([found for _, found in mine]).nan_to_num(math.inf, math.inf).tolist(), strict=True
-            ):
-                if rows:
-                    badge = step.map.badge
-                    badge = replace(badge, rows=int(rows), row_sum=row_sum, difference=difference, size=size)
-                    step.map = replace(step.map, badge=badge)
+        for kind in {(numbers.device, numbers.dtype) for _, numbers in measures}:
+            mine = [(steps, numbers) for steps, numbers in measures if (numbers.device, numbers.dtype) == kind]
+            read = torch.cat([numbers for _, numbers in mine]).nan_to_num(math.inf, math.inf).tolist()
+            for step, numbers in zip((step for steps, _ in mine for step in steps), read, strict=True):
+                write_badge(step, *numbers)
+
+
+def write_badge(step: AttentionStep, row_sum: float, difference: float, size: float, rows: float) -> None:
+    """What was measured, unless no row looked anywhere."""
+    if rows:
+        badge = replace(step.map.badge, rows=int(rows), row_sum=row_sum, difference=difference, size=size)
+        step.map = replace(step.map, badge=badge)
 
 
 def shapes(*tensors: Tensor) -> tuple[torch.Size, ...]:

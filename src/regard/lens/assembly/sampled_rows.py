@@ -71,13 +71,13 @@ class SampledRows:
         key, value = key.to(wide), value.to(wide)
         few = max(1, CELLS // max(1, self.query.shape[:2].numel() * key.shape[2]))
         with full_precision(key.device):
-            found = [
+            blocks = [
                 self.block(slice(start, start + few), key, value, attentions)
                 for start in range(0, self.query.shape[2], few)
             ]
-        if len(found) == 1:
-            return found[0]
-        together = torch.stack(found)
+        if len(blocks) == 1:
+            return blocks[0]
+        together = torch.stack(blocks)
         return torch.cat([together[..., :3].amax(0), together[..., 3:].sum(0)], -1)
 
     def block(self, rows: slice, key: Tensor, value: Tensor, attentions: int) -> Tensor:
@@ -130,12 +130,12 @@ class SampledRows:
     def added(self, rows: slice, keys: int) -> list[Tensor]:
         """Biases and masks of numbers, for these rows."""
         terms = self.terms
-        found = [term for term in (terms.mask, terms.bias) if term is not None and term.dtype != torch.bool]
-        found = [self.own_rows(term, rows) for term in found]
+        numbers = [term for term in (terms.mask, terms.bias) if term is not None and term.dtype != torch.bool]
+        numbers = [self.own_rows(term, rows) for term in numbers]
         if terms.diagonals is not None:
             first = [self.queries - 1 - row for row in sampled(self.queries)[rows]]
-            found.append(torch.stack([terms.diagonals[:, start : start + keys] for start in first], 1)[None])
-        return found
+            numbers.append(torch.stack([terms.diagonals[:, start : start + keys] for start in first], 1)[None])
+        return numbers
 
     def own_rows(self, term: Tensor, rows: slice) -> Tensor:
         """Of a term over all rows, these."""
@@ -150,13 +150,11 @@ class SampledRows:
     def beside(self, others: list[SampledRows]) -> SampledRows:
         """This and others, their batches put together."""
         every = [self, *others]
-        query, lse, output = (
-            torch.cat([getattr(one, name) for one in every]) for name in ("query", "lse", "output")
-        )
+        query, lse, output = (torch.cat([getattr(one, name) for one in every]) for name in ("query", "lse", "output"))
         return replace(self, query=query, lse=lse, output=output)
 
 
 def largest(part: Tensor, attentions: int) -> Tensor:
     """(attentions): the largest size of any number; NaN if there is one."""
-    found: Tensor = torch.linalg.vector_norm(part.reshape(attentions, -1), torch.inf, dim=-1)
-    return found
+    sizes: Tensor = torch.linalg.vector_norm(part.reshape(attentions, -1), torch.inf, dim=-1)
+    return sizes

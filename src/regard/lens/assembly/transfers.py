@@ -31,7 +31,7 @@ class Transfers:
         side = self.streams[tensor.device]
         side.wait_stream(module.current_stream(tensor.device))
         with module.stream(side):
-            buffer.copy_(tensor, non_blocking=True)
+            begin_copy(buffer, tensor)
         tensor.record_stream(side)
         self.waiting[tensor.device] = side
         return buffer
@@ -41,6 +41,11 @@ class Transfers:
         for stream in self.waiting.values():
             stream.synchronize()
         self.waiting.clear()
+
+
+def begin_copy(buffer: Tensor, tensor: Tensor) -> None:
+    """It goes on while the CPU does other things."""
+    buffer.copy_(tensor, non_blocking=True)
 
 
 def device_module(device: torch.device) -> Any:

@@ -14,7 +14,7 @@ MANY = 4  # times the dim of a value: for so many keys W W^T is made
 
 
 def value_norms(value: Tensor, projection: Tensor | None, heads: tuple[int, ...]) -> Tensor:
-    """(B, H, K) of values (B, J, K, V) and W_O (model dim, all heads x V); of the values alone where it is not known."""
+    """(B, H, K) of values (B, J, K, V) through W_O (model dim, all heads x V), or as they are where it is unknown."""
     wide = torch.promote_types(value.dtype, torch.float32)
     if projection is None:
         alone: Tensor = value.to(wide).norm(dim=-1)
@@ -28,18 +28,18 @@ def value_norms(value: Tensor, projection: Tensor | None, heads: tuple[int, ...]
 
 
 def by_squares(value: Tensor, projection: Tensor, heads: tuple[int, ...]) -> Tensor:
-    """(attentions, B, H, K) of values (attentions, B, J, K, V) and their matrices (attentions, model dim, heads x V)."""
+    """(attentions, B, H, K) of values (attentions, B, J, K, V) and matrices (attentions, model dim, heads x V)."""
     served, width = value.shape[2], value.shape[4]
     by_head = picked_heads(projection.double().unflatten(2, (-1, width)), heads, 2).permute(0, 2, 3, 1)  # (L, H, V, D)
     squares = (by_head @ by_head.mT).unflatten(1, (served, -1))  # (L, J, G, V, V)
     squares = squares.transpose(2, 3).flatten(3)[:, None]  # one product for all heads that a key head serves
     few = max(1, PROJECTED // max(1, value.shape[:2].numel() * len(heads) * width))
-    found = []
+    blocks = []
     for block in value.split(few, 3):
         block = block.double()
         through = (block @ squares).unflatten(-1, (-1, width)).mul_(block[..., None, :])  # (L, B, J, k, G, V)
-        found.append(through.sum(-1).clamp_(min=0.0).sqrt_())
-    norms = found[0] if len(found) == 1 else torch.cat(found, 3)
+        blocks.append(through.sum(-1).clamp_(min=0.0).sqrt_())
+    norms = blocks[0] if len(blocks) == 1 else torch.cat(blocks, 3)
     return norms.transpose(3, 4).flatten(2, 3).to(torch.promote_types(value.dtype, torch.float32))
 
 
