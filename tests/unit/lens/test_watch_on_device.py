@@ -15,7 +15,7 @@ from torch import Tensor
 import regard
 from benchmarks import peers
 from regard.attention import sdpa_kernels
-from regard.lens.assembly import step, transfers
+from regard.lens.assembly import step, watch_options
 from regard.lens.intervene import means
 from regard.lens.recording_api import Recording
 from tests.pretend_device import DEVICE, Backend, OnDevice, PretendDevice, Stream
@@ -193,7 +193,7 @@ def test_copies_to_the_cpu_are_whole_when_they_are_read(monkeypatch: pytest.Monk
         late.append((buffer, tensor))
 
     monkeypatch.setattr(Backend, "Stream", LateStream)
-    monkeypatch.setattr(transfers, "begin_copy", postponed)
+    monkeypatch.setattr(watch_options, "begin_copy", postponed)
     recording = recorded("llama", DEVICE, "cpu")
     assert late
     same(recording.weights("model.layers.1.self_attn"), wanted.weights("model.layers.1.self_attn").cpu())
@@ -202,9 +202,9 @@ def test_copies_to_the_cpu_are_whole_when_they_are_read(monkeypatch: pytest.Monk
 
 def test_where_no_memory_can_be_pinned_copies_are_made_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = recorded("llama", DEVICE, "cpu").weights("model.layers.1.self_attn")
-    monkeypatch.setattr(transfers, "pinned_like", lambda tensor: None)
+    monkeypatch.setattr(watch_options, "pinned_like", lambda tensor: None)
     same(recorded("llama", DEVICE, "cpu").weights("model.layers.1.self_attn"), wanted)
-    monkeypatch.setattr(transfers, "PINNED", 0)
+    monkeypatch.setattr(watch_options, "PINNED", 0)
     same(recorded("llama", DEVICE, "cpu").weights("model.layers.1.self_attn"), wanted)
 
 

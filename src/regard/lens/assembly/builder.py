@@ -105,7 +105,7 @@ def text_of(call: CallSteps, paths: Tensor) -> Text | None:
     for path in paths.tolist():
         read = [ids[row].tolist() for ids, row in zip(pieces, path, strict=False) if row >= 0]
         rows.append([number for piece in read for number in piece])
-    tokenizer = side_of(call.storage.options.tokenizer, "source" if call.source is None else "target")
+    tokenizer = side_of(call.pending.storage.options.tokenizer, "source" if call.source is None else "target")
     return Text(rows, call.pad, tokenizer, after=call.after)
 
 
@@ -113,4 +113,4 @@ def source_of(call: CallSteps, paths: Tensor, size: int) -> Text | None:
     if call.source is None:
         return None
     rows = paths[:, 0] * len(call.source) // max(size, 1)
-    return Text(call.source[rows].tolist(), call.pad, side_of(call.storage.options.tokenizer, "source"))
+    return Text(call.source[rows].tolist(), call.pad, side_of(call.pending.storage.options.tokenizer, "source"))

@@ -16,9 +16,9 @@ from torch import Tensor
 
 from regard.attention.scores import full_precision
 from regard.attention.torch_names import unwatched
-from regard.lens.assembly.step import AttentionStep, StepValues
-from regard.lens.assembly.value_norms import MANY, by_squares, value_norms
-from regard.lens.assembly.watch_options import WatchOptions
+from regard.lens.assembly.sampled_rows import RowNumbers
+from regard.lens.assembly.step import MANY, AttentionStep, StepValues, by_squares, value_norms
+from regard.lens.assembly.watch_options import Storage
 
 HELD = 1 << 27  # numbers of keys and values that are held, or worked on together
 
@@ -59,8 +59,8 @@ class PendingStep:
 class Pending:
     """The steps of a forward that are still to be worked on, and what the checks of all have measured."""
 
-    options: WatchOptions
-    store: Any  # puts a tensor where it is kept
+    storage: Storage
+    numbers: RowNumbers = field(default_factory=RowNumbers)
     steps: list[PendingStep] = field(default_factory=list)
     measures: list[tuple[list[AttentionStep], Tensor]] = field(default_factory=list)  # (steps, 4) each, not read yet
 
@@ -78,7 +78,7 @@ class Pending:
         with unwatched(), torch.no_grad(), full_precision(steps[0].values.value.device):
             for group in alike([one for one in steps if one.values.rows is not None], "likeness"):
                 self.compare(group)
-            for group in alike(steps, "weight_likeness") if self.options.values else ():
+            for group in alike(steps, "weight_likeness") if self.storage.options.values else ():
                 self.weigh(group)
 
     def compare(self, group: list[PendingStep]) -> None:
@@ -97,11 +97,16 @@ class Pending:
         else:
             norms = by_squares(torch.stack(values), torch.stack([one for one in matrices if one is not None]), heads)
         for one, mine in zip(group, norms, strict=True):
-            one.step.map = replace(one.step.map, norms=self.store(mine, ours=True))
+            one.step.map = replace(one.step.map, norms=self.storage.store(mine, ours=True))
+
+    def ready(self) -> None:
+        """Until the tensors that were kept can be looked at."""
+        self.work()
+        self.storage.transfers.wait()
 
     def settle(self) -> None:
         """Read what the checks have measured into the badges: the only moment at which a device is waited for."""
-        self.work()
+        self.ready()
         measures, self.measures = self.measures, []
         for kind in {(numbers.device, numbers.dtype) for _, numbers in measures}:
             mine = [(steps, numbers) for steps, numbers in measures if (numbers.device, numbers.dtype) == kind]

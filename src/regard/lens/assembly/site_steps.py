@@ -8,9 +8,8 @@ import torch
 from torch import Tensor
 
 from regard.errors import InputError
-from regard.lens.assembly.pending import PendingStep
+from regard.lens.assembly.pending import Pending, PendingStep
 from regard.lens.assembly.step import AttentionStep
-from regard.lens.assembly.storage import Storage
 from regard.lens.recording.score_terms import Terms
 
 CLOSE = 1e-2  # computed again, a query may round otherwise
@@ -24,7 +23,7 @@ class SiteSteps:
     site: str
     steps: list[AttentionStep] = field(default_factory=list)
 
-    def add(self, step: AttentionStep, storage: Storage) -> None:
+    def add(self, step: AttentionStep, pending: Pending) -> None:
         """Join it to those before; one that reads the whole text again takes their place."""
         step = self.without_spare_keys(step)
         fresh = self.known_up_to(step) if self.steps else step.first
@@ -34,16 +33,17 @@ class SiteSteps:
             fresh = step.first
         if self.steps:
             forget(self.steps[-1], step)
+        store = pending.storage.store
         mine, new = step.map, slice(fresh - step.first, step.map.key.shape[2])
         stored = replace(
             mine,
-            query=storage.store(mine.query), key=storage.store(mine.key[:, :, new]),
-            lse=storage.store(mine.lse, ours=True),
-            terms=mine.terms.stored(storage.store),
+            query=store(mine.query), key=store(mine.key[:, :, new]),
+            lse=store(mine.lse, ours=True),
+            terms=mine.terms.stored(store),
         )  # fmt: skip
         self.steps.append(AttentionStep(stored, step.first, step.stop, fresh, step.turn))
         if step.values is not None:
-            storage.pending.add(PendingStep(self.steps[-1], step.values, new))
+            pending.add(PendingStep(self.steps[-1], step.values, new))
 
     def continued(self, step: AttentionStep) -> bool:
         """Does it go on from the last?"""

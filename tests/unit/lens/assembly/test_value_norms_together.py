@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from regard.lens.assembly import value_norms as module
-from regard.lens.assembly.value_norms import MANY, by_squares, value_norms
+from regard.lens.assembly import step as module
+from regard.lens.assembly.step import MANY, by_squares, value_norms
 from tests.bounds import eps
 
 
