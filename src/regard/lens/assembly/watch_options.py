@@ -129,6 +129,6 @@ def device_module(device: torch.device) -> Any:
 def pinned_like(tensor: Tensor) -> Tensor | None:
     """Memory that the device can write while the CPU does other things; None where there is none left."""
     try:
-        return torch.empty(tensor.shape, dtype=tensor.dtype, pin_memory=True)
+        return torch.empty(tensor.shape, dtype=tensor.dtype, device="cpu", pin_memory=True)
     except RuntimeError:
         return None
