@@ -12,9 +12,10 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from regard.attention.scores import HALVES, LOW, NOWHERE, Scores
-from regard.attention.torch_names import flash_with_lse, only_sdpa, takes_flash
+from regard.attention.sdpa_kernels import additive, device_kernel
+from regard.attention.torch_names import flash_with_lse, only_sdpa, sdpa_choice
 
-EXACT = (torch.float32, torch.float64)  # in half precision the kernel sums what it has rounded
+EXACT = (torch.float32, torch.float64)  # in half precision a CPU's kernel sums what it has rounded
 GRID = 1 << 24  # the largest mask we build for it; beyond that the tiled path needs less memory
 
 
@@ -84,35 +85,54 @@ def joint_shape(shapes: Sequence[torch.Size]) -> torch.Size:
 
 def folds(scores: Scores) -> bool:
     """Must the key heads move into the batch? Where no kernel shares them among query heads, SDPA would repeat them."""
-    grouped = scores.query_BJGQD.shape[-3] > 1
-    masked = bool(scores.terms) or scores.rule.sight.mask is not None or scores.rule.sight.banded
-    native = scores.device.type == "cpu" or (scores.dtype in HALVES and not masked)
+    grouped, sight = scores.query_BJGQD.shape[-3] > 1, scores.rule.sight
+    masked = bool(scores.terms) or sight.mask is not None or (sight.banded and not sight.causal_square)
+    native = scores.device.type == "cpu" or (scores.dtype in HALVES and not masked and has_flash(scores.device))
     return grouped and not native
+
+
+def has_flash(device: torch.device) -> bool:
+    """The kernels that share key heads need an NVIDIA GPU of 2020 or later; of other devices we take it for granted."""
+    return device.type != "cuda" or torch.version.cuda is None or torch.cuda.get_device_capability(device)[0] >= 8
 
 
 def fused(scores: Scores, value_BJKV: Tensor, dropout: float = 0.0) -> Tensor:
     """The output (B..., J, G, Q, V)."""
     inputs = sdpa_inputs(scores, value_BJKV)
-    output = F.scaled_dot_product_attention(
+    return ungrouped(sdpa(inputs, scores.rule.scale, dropout), scores, value_BJKV, inputs.empty)
+
+
+def sdpa(inputs: SDPAInputs, scale: float, dropout: float) -> Tensor:
+    return F.scaled_dot_product_attention(
         inputs.query, inputs.key, inputs.value, attn_mask=inputs.mask, is_causal=inputs.causal, dropout_p=dropout,
-        scale=scores.rule.scale, enable_gqa=inputs.grouped,
+        scale=scale, enable_gqa=inputs.grouped,
     )  # fmt: skip
-    return ungrouped(output, scores, value_BJKV, inputs.empty)
 
 
 def fused_with_lse(scores: Scores, value_BJKV: Tensor, dropout: float = 0.0) -> tuple[Tensor, Tensor | None]:
     """The same output, bit for bit, and the lse (B..., J, G, Q) where the kernel that SDPA takes gives it too."""
-    inputs, scale = sdpa_inputs(scores, value_BJKV), scores.rule.scale
-    four_tensors = inputs.query, inputs.key, inputs.value, additive(inputs.mask, inputs.query)
+    inputs = sdpa_inputs(scores, value_BJKV)
     added_to_whole_rows = bool(scores.terms) and inputs.mask is None  # which the softmax does not see, and lse does
-    if inputs.grouped or scores.dtype not in EXACT or added_to_whole_rows or not only_sdpa(scores.device.type):
-        return fused(scores, value_BJKV, dropout), None
-    if not takes_flash(*four_tensors, inputs.causal, dropout, scale):
-        return fused(scores, value_BJKV, dropout), None
-    output, lse = flash_with_lse(*four_tensors, inputs.causal, scale)
+    result = None
+    if not (dropout or added_to_whole_rows) and only_sdpa(scores.device.type):
+        result = cpu_kernel(inputs, scores) if scores.device.type == "cpu" else device_kernel(
+            inputs[:3], inputs.mask, inputs.causal, scores.rule.scale)  # fmt: skip
+    if result is None:
+        return ungrouped(sdpa(inputs, scores.rule.scale, dropout), scores, value_BJKV, inputs.empty), None
+    output, lse = result
     lse = lse.reshape(scores.query_BJGQD.shape[:-1])
     lse = lse if inputs.empty is None else lse.masked_fill(inputs.empty[..., 0], NOWHERE)
     return ungrouped(output, scores, value_BJKV, inputs.empty), lse
+
+
+def cpu_kernel(inputs: SDPAInputs, scores: Scores) -> tuple[Tensor, Tensor] | None:
+    """Output and lse by the flash kernel of a CPU, where SDPA takes it and it sums what it was given."""
+    if inputs.grouped or scores.dtype not in EXACT:
+        return None
+    mask = additive(inputs.mask, inputs.query)
+    if sdpa_choice(inputs[:3], mask, inputs.causal, scores.rule.scale) != "FLASH_ATTENTION":
+        return None
+    return flash_with_lse(*inputs[:3], mask, inputs.causal, scores.rule.scale)
 
 
 class SDPAInputs(NamedTuple):
@@ -142,13 +162,6 @@ def ungrouped(output: Tensor, scores: Scores, value_BJKV: Tensor, empty: Tensor 
     width = value_BJKV.shape[-1]
     output = output[..., :width].reshape(*scores.query_BJGQD.shape[:-1], width)
     return output if empty is None else output.masked_fill(empty, 0.0)
-
-
-def additive(mask: Tensor | None, query: Tensor) -> Tensor | None:
-    """A mask as SDPA hands it to its kernels: numbers to add."""
-    if mask is None or mask.dtype != torch.bool:
-        return mask
-    return torch.zeros_like(mask, dtype=query.dtype).masked_fill(~mask, NOWHERE)
 
 
 def one_mask(scores: Scores) -> tuple[Tensor | None, Tensor | None]:

@@ -27,8 +27,8 @@ def logsumexp(query: Tensor, key: Tensor, **options: Unpack[ScoreOptions]) -> Te
 
 
 def worthwhile(query: Tensor, key: Tensor) -> bool:
-    """Are there so many cells that the kernel's rounding is a fair price for its speed?"""
-    return query.shape[:-1].numel() * key.shape[-2] > FEW
+    """Are there so many cells that the kernel's rounding is a fair price for its speed? On a GPU always."""
+    return query.device.type != "cpu" or query.shape[:-1].numel() * key.shape[-2] > FEW
 
 
 def kernel_knows(query: Tensor, key: Tensor, options: ScoreOptions) -> bool:

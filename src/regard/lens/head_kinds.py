@@ -59,7 +59,7 @@ class Tally:
     def add_text(self, call: ForwardCall, site: str, batch: int, rows: Tensor) -> None:
         """The rows of one text that are words."""
         one = call.pick(site, None, batch)
-        statistics = one.statistics()
+        rows, statistics = rows.to(one.query.device), one.statistics()
         self.note(site, one, "entropy", statistics.entropy[0][:, rows])
         self.note(site, one, "top_weight", statistics.top_weight[0][:, rows])
         self.note(site, one, "first", statistics.first_weight[0][:, rows])
@@ -70,14 +70,14 @@ class Tally:
         self.note(site, one, "previous", previous(one, rows))
         text = call.source if call.sides(site)[0] == "source" else call.text
         if text is not None and batch < len(text.ids) and len(text.ids[batch]) >= one.keys:
-            self.note(site, one, "induction", induction(one, rows, torch.tensor(text.ids[batch])))
+            self.note(site, one, "induction", induction(one, rows.cpu(), torch.tensor(text.ids[batch])))
 
     def note(self, site: str, one: Map, measure: str, found_HN: Tensor) -> None:
-        for head, row in zip(one.heads, found_HN.double(), strict=True):
+        for head, total in zip(one.heads, found_HN.double().sum(-1).tolist(), strict=True):
             sums = self.sums.setdefault((site, head), dict.fromkeys(MEASURES, 0.0))
             counts = self.counts.setdefault((site, head), dict.fromkeys(MEASURES, 0))
-            sums[measure] += row.sum().item()
-            counts[measure] += row.numel()
+            sums[measure] += total
+            counts[measure] += found_HN.shape[-1]
 
     def table(self) -> Heads:
         lines = []
@@ -100,8 +100,8 @@ def induction(one: Map, rows: Tensor, ids_N: Tensor) -> Tensor:
     totals: list[Tensor] = []
     for queries, columns, counts in repeats(ids_N, rows + one.terms.offset, room(one)):
         weights = gathered(one, queries - one.terms.offset, columns)
-        owner = torch.arange(len(counts)).repeat_interleave(counts)
-        totals.append(weights.new_zeros(len(weights), len(counts)).index_add_(1, owner, weights.cpu()))
+        owner = torch.arange(len(counts)).repeat_interleave(counts).to(weights.device)
+        totals.append(weights.new_zeros(len(weights), len(counts)).index_add_(1, owner, weights))
     return torch.cat(totals, 1) if totals else one.lse.new_zeros(len(one.heads), 0)
 
 

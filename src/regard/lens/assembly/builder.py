@@ -17,6 +17,7 @@ from regard.lens.recording.tokens import Text, side_of
 
 def follow(call: CallSteps, texts: Sequence[Sequence[int]], roots: Sequence[int] | None = None) -> None:
     """Put the map in the order of these texts (their ids), each begun in row `roots` of the first turn."""
+    call.settle()
     starts = range(len(texts)) if roots is None else roots
     paths = [path_of(call, text, root) for text, root in zip(texts, starts, strict=True)]
     longest = max(map(len, paths), default=0)
@@ -65,6 +66,7 @@ def batch_sizes(call: CallSteps) -> list[int]:
 def built(call: CallSteps) -> ForwardCall:
     """As it can be read."""
     if call.result is None:
+        call.settle()
         sizes = batch_sizes(call)
         paths = paths_of(call, sizes)
         maps = {name: concat(name, site.steps, path_of_site(call, site, paths, sizes)) for name, site in
@@ -103,7 +105,7 @@ def text_of(call: CallSteps, paths: Tensor) -> Text | None:
     for path in paths.tolist():
         read = [ids[row].tolist() for ids, row in zip(pieces, path, strict=False) if row >= 0]
         rows.append([number for piece in read for number in piece])
-    tokenizer = side_of(call.options.tokenizer, "source" if call.source is None else "target")
+    tokenizer = side_of(call.pending.storage.options.tokenizer, "source" if call.source is None else "target")
     return Text(rows, call.pad, tokenizer, after=call.after)
 
 
@@ -111,4 +113,4 @@ def source_of(call: CallSteps, paths: Tensor, size: int) -> Text | None:
     if call.source is None:
         return None
     rows = paths[:, 0] * len(call.source) // max(size, 1)
-    return Text(call.source[rows].tolist(), call.pad, side_of(call.options.tokenizer, "source"))
+    return Text(call.source[rows].tolist(), call.pad, side_of(call.pending.storage.options.tokenizer, "source"))

@@ -16,7 +16,8 @@ from regard.errors import InputError
 from regard.lens.assembly.concat_bias import concat_bias
 from regard.lens.assembly.concat_masks import ConcatMasks
 from regard.lens.assembly.concat_shape import ConcatShape, taken
-from regard.lens.assembly.step import AttentionStep, sampled
+from regard.lens.assembly.sampled_rows import sampled
+from regard.lens.assembly.step import AttentionStep
 from regard.lens.recording.fidelity import together
 from regard.lens.recording.map import Map
 from regard.lens.recording.score_terms import Terms

@@ -44,7 +44,7 @@ def biases_of(steps: list[AttentionStep]) -> list[Tensor]:
         elif terms.diagonals is not None:
             biases.append(unrolled(terms.diagonals, slice(0, step.rows), slice(0, keys), step.rows))
         else:
-            biases.append(torch.zeros(1, 1, step.rows, keys) if terms.bias is None else terms.bias)
+            biases.append(step.map.lse.new_zeros(1, 1, step.rows, keys) if terms.bias is None else terms.bias)
     return biases[::-1]
 
 
@@ -54,8 +54,8 @@ def concat_diagonals(steps: list[AttentionStep], shape: ConcatShape) -> Tensor |
     if any(line is None for _, line in lines):
         return None
     heads = max(len(line) for _, line in lines if line is not None)
-    dtype = next(line.dtype for _, line in lines if line is not None)
-    table = torch.full((heads, shape.rows + shape.keys - 1), float("nan"), dtype=dtype)
+    like = next(line for _, line in lines if line is not None)
+    table = like.new_full((heads, shape.rows + shape.keys - 1), float("nan"))
     for step, line in lines:
         assert line is not None
         row = step.position - shape.base - shape.offset  # the step's first query among all rows

@@ -24,15 +24,20 @@ class ConcatMasks:
     shape: ConcatShape
 
     def add_to(self, terms: Terms) -> Terms:
-        """The terms, with all that is hidden."""
+        """The terms, with all that is hidden. Masks are put together on the CPU, and then lie where the queries do."""
         window, masks = self.window(), self.masks()
         plain = all(mask is None or (mask.shape[2] == 1 and mask.dtype == torch.bool) for mask in masks)
         shown = self.key_mask(masks) if plain and window is not None else None
         if window is None or (shown is None and any(mask is not None for mask in masks)):
             ahead = self.in_a_row() and all(self.bound_of(step)[0][1] == 0 for step in self.steps)
-            return replace(terms, mask=self.dense_mask(masks), causal=ahead)
+            return replace(terms, mask=self.dense_mask(masks).to(self.device), causal=ahead)
         left, right = window
+        shown = None if shown is None else shown.to(self.device)
         return replace(terms, mask=shown, causal=right == 0, window=(left, None if right == 0 else right))
+
+    @property
+    def device(self) -> torch.device:
+        return self.steps[0].map.query.device
 
     def window(self) -> Window | None:
         """The one window that tells what every row sees by position; None: there is none."""

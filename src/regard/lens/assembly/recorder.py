@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
+from regard.lens.assembly.pending import Pending
 from regard.lens.assembly.site_steps import SiteSteps
 from regard.lens.assembly.step import AttentionCapture, step_of
-from regard.lens.assembly.watch_options import WatchOptions
+from regard.lens.assembly.watch_options import Storage, WatchOptions
 from regard.lens.recording.forward import ForwardCall
 from regard.lens.recording.tokens import Token
 
@@ -20,7 +21,7 @@ from regard.lens.recording.tokens import Token
 class CallSteps:
     """What is known of one call so far: what was read at each turn, and what every site did with it."""
 
-    options: WatchOptions
+    pending: Pending
     pad: int | None = None  # the id that fills up, where it is known
     after: list[Token | None] | None = None  # what follows each text, where it is known
     given: Tensor | None = None  # ids that came before any turn
@@ -53,7 +54,13 @@ class CallSteps:
 
     def fork(self) -> CallSteps:
         """What was read before the first turn, and what every site did with it, for another text to go on from."""
-        return CallSteps(self.options, self.pad, given=self.given, steps=dict(self.before_turns))
+        return CallSteps(self.pending, self.pad, given=self.given, steps=dict(self.before_turns))
+
+    def settle(self) -> None:
+        """All that was kept can be read; ids and rows are on the CPU."""
+        self.pending.settle()
+        self.turns, self.parents = ([on_cpu(one) for one in each] for each in (self.turns, self.parents))
+        self.given, self.source = on_cpu(self.given), on_cpu(self.source)
 
     def end(self, order: Tensor | None = None) -> None:
         """Nothing more comes."""
@@ -65,22 +72,24 @@ class CallSteps:
 
     def add(self, capture: AttentionCapture) -> None:
         """One attention more."""
-        step = step_of(capture, self.options)
+        step = step_of(capture, self.pending.storage.options, self.pending.numbers)
         step.turn = max(len(self.turns) - 1, 0)
         self.result = None
         times = self.times.get(capture.site, 0)
+        if capture.site in self.steps:
+            self.pending.ready()  # what is there is looked at, to put the new after it
         if times:
             last = self.steps[numbered(capture.site, times)]
             if last.continued(step):  # a recurrent decoder looks once for each word it reads
-                last.add(step, self.options)
+                last.add(step, self.pending)
                 return
         self.times[capture.site] = times + 1
         site = numbered(capture.site, times + 1)
-        self.steps.setdefault(site, SiteSteps(site)).add(step, self.options)
+        self.steps.setdefault(site, SiteSteps(site)).add(step, self.pending)
 
     def select(self, index: Tensor) -> None:
         """The batch goes on with other rows: row b comes from row index[b]."""
-        index = index.detach().cpu()
+        index = index.detach()
         self.moved = index if self.moved is None else self.moved[index]
 
 
@@ -89,8 +98,13 @@ def numbered(site: str, number: int) -> str:
     return site if number == 1 else f"{site}#{number}"
 
 
+def on_cpu(ids: Tensor | None) -> Tensor | None:
+    return None if ids is None else ids.cpu()
+
+
 def copied(ids: Tensor | None) -> Tensor | None:
-    return None if ids is None or ids.is_floating_point() or ids.ndim != 2 else ids.detach().cpu().clone()
+    """A copy where they are: they are read when the model is done."""
+    return None if ids is None or ids.is_floating_point() or ids.ndim != 2 else ids.detach().clone()
 
 
 @dataclass
@@ -102,10 +116,14 @@ class Recorder:
     """
 
     options: WatchOptions = field(default_factory=WatchOptions)
+    pending: Pending = field(init=False)
     calls: list[CallSteps] = field(default_factory=list)
     count: int = 0  # attention calls that came through, kept or not
     current: CallSteps | None = None
     depth: int = 0
+
+    def __post_init__(self) -> None:
+        self.pending = Pending(Storage(self.options))
 
     def begin_call(self, ids: Tensor | None = None, *, target: Tensor | None = None) -> None:
         """The model begins to read: `ids` (B, N), or with a target the source's; each turn tells only what is new."""
@@ -118,6 +136,7 @@ class Recorder:
 
     def end_call(self, *, order: Tensor | None = None) -> None:
         """The outermost call has ended; `order` is `beam_indices`: (texts, turns), the batch row of each turn or -1."""
+        self.pending.work()  # the model may soon write over its keys and values
         self.depth -= 1
         if self.depth == 0 and self.current is not None:
             self.current.end(order)
@@ -125,7 +144,7 @@ class Recorder:
 
     def open(self) -> CallSteps:
         """A new call."""
-        self.calls.append(CallSteps(self.options))
+        self.calls.append(CallSteps(self.pending))
         return self.calls[-1]
 
     def fork(self, call: CallSteps) -> CallSteps:

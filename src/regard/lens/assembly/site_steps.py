@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from regard.errors import InputError
+from regard.lens.assembly.pending import Pending, PendingStep
 from regard.lens.assembly.step import AttentionStep
-from regard.lens.assembly.watch_options import WatchOptions
 from regard.lens.recording.score_terms import Terms
 
 CLOSE = 1e-2  # computed again, a query may round otherwise
@@ -23,7 +23,7 @@ class SiteSteps:
     site: str
     steps: list[AttentionStep] = field(default_factory=list)
 
-    def add(self, step: AttentionStep, options: WatchOptions) -> None:
+    def add(self, step: AttentionStep, pending: Pending) -> None:
         """Join it to those before; one that reads the whole text again takes their place."""
         step = self.without_spare_keys(step)
         fresh = self.known_up_to(step) if self.steps else step.first
@@ -33,15 +33,17 @@ class SiteSteps:
             fresh = step.first
         if self.steps:
             forget(self.steps[-1], step)
-        mine, new = step.map, slice(fresh - step.first, None)
-        norms = None if step.values is None else step.values.norms(mine.heads, slice(new.start, mine.key.shape[2]))
+        store = pending.storage.store
+        mine, new = step.map, slice(fresh - step.first, step.map.key.shape[2])
         stored = replace(
             mine,
-            query=options.store(mine.query), key=options.store(mine.key[:, :, new]), lse=options.store(mine.lse),
-            terms=mine.terms.stored(options.store), norms=None if norms is None else options.store(norms),
-            projected=step.values is not None and step.values.projection is not None,
+            query=store(mine.query), key=store(mine.key[:, :, new]),
+            lse=store(mine.lse, ours=True),
+            terms=mine.terms.stored(store),
         )  # fmt: skip
         self.steps.append(AttentionStep(stored, step.first, step.stop, fresh, step.turn))
+        if step.values is not None:
+            pending.add(PendingStep(self.steps[-1], step.values, new))
 
     def continued(self, step: AttentionStep) -> bool:
         """Does it go on from the last?"""

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
-from regard.attention import tile
 from regard.attention.inputs import ScoreOptions
 from regard.attention.logsumexp import logsumexp, worthwhile
+from regard.lens.assembly.sampled_rows import RowNumbers, SampledRows
 from regard.lens.assembly.watch_options import WatchOptions
 from regard.lens.recording.fidelity import Badge
 from regard.lens.recording.map import Map
 from regard.lens.recording.score_terms import Terms, hidden, terms_of
 
-SAMPLED = 8  # rows of each attention that are compared
 PROJECTED = 1 << 24  # numbers that exist at a time while values go through W_O
+MANY = 4  # times the dim of a value: for so many keys W W^T is made
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,7 @@ class AttentionStep:
     turn: int = 0  # of its call
     same_mask: bool = False  # the next step's mask begins with this one's, which is not kept
     same_bias: bool = False  # the next step's bias is this one's for one distance more
-    values: ProjectedValues | None = None  # until it is known which keys are new
+    values: StepValues | None = None  # until it is known which keys are new
 
     @property
     def rows(self) -> int:
@@ -81,16 +80,27 @@ class AttentionStep:
         return replace(self, map=replace(self.map, key=self.map.key[:, :, :stay], terms=terms, norms=norms), stop=stop)
 
 
-def step_of(capture: AttentionCapture, options: WatchOptions) -> AttentionStep:
+@dataclass(frozen=True)
+class StepValues:
+    """What is not kept of an attention, and needed to check it and to weigh its values."""
+
+    key: Tensor  # (B, J, K, D), all of them
+    value: Tensor  # (B, J, K, V)
+    projection: Tensor | None  # W_O (model dim, all heads x V)
+    rows: SampledRows | None  # to be compared; None where dropout makes that impossible
+
+
+def step_of(capture: AttentionCapture, options: WatchOptions, numbers: RowNumbers) -> AttentionStep:
     """What is needed of one attention, still on its device and with all its keys."""
     total, served = capture.query.shape[1], capture.key.shape[1]
     heads = options.heads_of(capture.site, total)
     query, key, value, output, lse = capture.query, capture.key, capture.value, capture.output, capture.lse
     terms = terms_of(capture.site, query, key, capture.options, compact=capture.compact)
     if options.heads is not None:
-        theirs = [head // (total // served) for head in heads]
-        query, output, key, value = query[:, heads], output[:, heads], key[:, theirs], value[:, theirs]
-        terms, lse = terms.pick(slice(None), list(heads)), None if lse is None else lse[:, heads]
+        theirs = tuple(head // (total // served) for head in heads)
+        query, output = (picked_heads(part, heads, 1) for part in (query, output))
+        key, value = (picked_heads(part, theirs, 1) for part in (key, value))
+        terms, lse = terms.pick(slice(None), list(heads)), None if lse is None else picked_heads(lse, heads, 1)
     ahead = terms.offset + query.shape[2]
     if terms.bound[1] == 0 and 0 < ahead < key.shape[2]:  # a cache with room to spare: nobody looks at the rest
         key, value, terms = key[:, :, :ahead], value[:, :, :ahead], terms.trim(ahead, query.shape[2])
@@ -98,10 +108,16 @@ def step_of(capture: AttentionCapture, options: WatchOptions) -> AttentionStep:
         query, key, lse = query.to(options.dtype), key.to(options.dtype), None
     if lse is None or not worthwhile(query, key):
         lse = lse_of(query, key, terms)
-    one = Map(query, key, lse, terms, heads)
-    one = replace(one, badge=compared(one, value, output, capture))
+    badge = Badge(
+        capture.implementation, str(capture.query.dtype).removeprefix("torch."), terms.sees,
+        sinks=terms.sinks is not None, dropout=capture.dropout > 0,
+    )  # fmt: skip
+    one = Map(query, key, lse, terms, heads, projected=options.values and capture.projection is not None, badge=badge)
     step = AttentionStep(one, capture.first_key, capture.first_key + key.shape[2], capture.first_key)
-    step.values = ProjectedValues(value, capture.projection) if options.values else None
+    rows = None
+    if not badge.dropout and query.numel() and key.numel():
+        rows = SampledRows.of(numbers[query.shape[2], query.device], query, lse, output, terms)
+    step.values = StepValues(key, value, capture.projection, rows)
     return step
 
 
@@ -114,68 +130,44 @@ def lse_of(query: Tensor, key: Tensor, terms: Terms) -> Tensor:
     ], -1)  # fmt: skip
 
 
-@dataclass(frozen=True)
-class ProjectedValues:
-    """The values of one attention, and the matrix that each head's output goes through."""
-
-    value: Tensor  # (B, J, K, V)
-    projection: Tensor | None  # W_O (model dim, all heads x V)
-
-    def norms(self, heads: tuple[int, ...], new: slice) -> Tensor:
-        """(B, H, new keys): the norm of each value through W_O, of the value alone where the matrix is not known."""
-        value = self.value[:, :, new].to(torch.promote_types(self.value.dtype, torch.float32))
-        value = value.repeat_interleave(len(heads) // value.shape[1], 1)
-        if self.projection is None:
-            alone: Tensor = value.norm(dim=-1)
-            return alone
-        by_head = self.projection.to(value).unflatten(1, (-1, value.shape[-1])).permute(1, 2, 0)  # (H, V, model dim)
-        by_head = by_head if heads == tuple(range(len(by_head))) else by_head[list(heads)]
-        few = max(1, PROJECTED // max(1, value.shape[0] * by_head.shape[0] * by_head.shape[2]))
-        return torch.cat([(block @ by_head).norm(dim=-1) for block in value.split(few, 2)], -1)
+def value_norms(value: Tensor, projection: Tensor | None, heads: tuple[int, ...]) -> Tensor:
+    """(B, H, K) of values (B, J, K, V) through W_O (model dim, all heads x V), or as they are where it is unknown."""
+    wide = torch.promote_types(value.dtype, torch.float32)
+    if projection is None:
+        alone: Tensor = value.to(wide).norm(dim=-1)
+        return alone.repeat_interleave(len(heads) // value.shape[1], 1)
+    if value.shape[2] > MANY * value.shape[3] and value.device.type != "mps":  # which has no float64
+        return by_squares(value[None], projection[None], heads)[0]
+    by_head = picked_heads(projection.to(wide).unflatten(1, (-1, value.shape[-1])), heads, 1).permute(1, 2, 0)
+    value = value.to(wide).repeat_interleave(len(heads) // value.shape[1], 1)
+    few = max(1, PROJECTED // max(1, value.shape[0] * by_head.shape[0] * by_head.shape[2]))
+    return torch.cat([(block @ by_head).norm(dim=-1) for block in value.split(few, 2)], -1)
 
 
-def compared(one: Map, value: Tensor, output: Tensor, capture: AttentionCapture) -> Badge:
-    """What the sampled rows say."""
-    badge = Badge(
-        capture.implementation, str(capture.query.dtype).removeprefix("torch."), one.terms.sees,
-        sinks=one.terms.sinks is not None, dropout=capture.dropout > 0,
-    )  # fmt: skip
-    queries, columns = one.query.shape[-2], slice(0, one.key.shape[-2])
-    if badge.dropout or not queries:
-        return badge
-    measures = []
-    for row in sampled(queries):
-        rows = slice(row, row + 1)
-        options = one.terms.options(rows, columns, queries)
-        lit = one.query[:, :, rows], one.key, one.lse[..., rows], options
-        measures += measure(*lit, value, output[:, :, rows])
-    worst = torch.tensor(measures, dtype=torch.float64).reshape(-1, 3).nan_to_num(nan=math.inf, posinf=math.inf)
-    if not len(worst):
-        return badge
-    row_sum, difference, size = worst.amax(0).tolist()
-    return replace(badge, rows=len(worst), row_sum=row_sum, difference=difference, size=size)
+def by_squares(value: Tensor, projection: Tensor, heads: tuple[int, ...]) -> Tensor:
+    """(attentions, B, H, K) of values (attentions, B, J, K, V) and matrices (attentions, model dim, heads x V).
 
-
-def sampled(rows: int) -> list[int]:
-    """Some rows from first to last."""
-    return sorted({round(i * (rows - 1) / (SAMPLED - 1)) for i in range(SAMPLED)}) if rows else []
-
-
-def measure(
-    query: Tensor, key: Tensor, lse: Tensor, options: ScoreOptions, value: Tensor, output: Tensor
-) -> list[tuple[float, float, float]]:
-    """Of one row, query (B, H, 1, D) and output (B, H, 1, V), unless it looks nowhere.
-
-    How far its sum is from 1, how far weights times values are from the output, and how large that is.
+    |v W| is the root of v (W W^T) v: with W W^T, as small as a head, made once, a long text needs no product with W. In
+    float64, since squares lose half of the digits.
     """
-    weights = tile(query, key, lse, **options)[..., 0, :]  # (B, H, K)
-    by_group = weights.unflatten(1, (key.shape[1], -1))
-    mixed = (by_group @ value.to(weights.dtype)).flatten(1, 2)
-    lit = ~lse[..., 0].isinf()
-    if not bool(lit.any()):
-        return []
-    real = output[..., 0, :].to(weights.dtype)[lit]
-    sums = weights.sum(-1)[lit]
-    off = (sums - 1.0).clamp(min=0.0) if options.get("sinks") is not None else (sums - 1.0).abs()
-    difference = (mixed[lit] - real).abs()
-    return [(off.max().item(), difference.max().item(), real.abs().max().item())]
+    served, width = value.shape[2], value.shape[4]
+    by_head = picked_heads(projection.double().unflatten(2, (-1, width)), heads, 2).permute(0, 2, 3, 1)  # (L, H, V, D)
+    squares = (by_head @ by_head.mT).unflatten(1, (served, -1))  # (L, J, G, V, V)
+    squares = squares.transpose(2, 3).flatten(3)[:, None]  # one product for all heads that a key head serves
+    few = max(1, PROJECTED // max(1, value.shape[:2].numel() * len(heads) * width))
+    blocks = []
+    for block in value.split(few, 3):
+        block = block.double()
+        through = (block @ squares).unflatten(-1, (-1, width)).mul_(block[..., None, :])  # (L, B, J, k, G, V)
+        blocks.append(through.sum(-1).clamp_(min=0.0).sqrt_())
+    norms = blocks[0] if len(blocks) == 1 else torch.cat(blocks, 3)
+    return norms.transpose(3, 4).flatten(2, 3).to(torch.promote_types(value.dtype, torch.float32))
+
+
+def picked_heads(tensor: Tensor, heads: tuple[int, ...], dim: int) -> Tensor:
+    """Some heads by their numbers, without an index that would have to be sent to the device."""
+    if heads == tuple(range(tensor.shape[dim])):
+        return tensor
+    if heads == tuple(range(heads[0], heads[0] + len(heads))):
+        return tensor.narrow(dim, heads[0], len(heads))
+    return torch.stack([tensor.select(dim, head) for head in heads], dim)

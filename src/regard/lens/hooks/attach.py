@@ -14,7 +14,7 @@ from regard.errors import InputError, KindError, UnknownNameError
 from regard.lens.assembly.builder import follow
 from regard.lens.assembly.recorder import Recorder
 from regard.lens.assembly.watch_options import WatchOptions
-from regard.lens.hooks.modules import Method, read_ids, wrapped
+from regard.lens.hooks.modules import Method, only_calculates, read_ids, wrapped
 from regard.lens.hooks.session import CallListener, Session, registered
 from regard.lens.hooks.shared_settings import slow_path, uncompiled
 from regard.models import Recurrent, seams
@@ -64,7 +64,7 @@ def others_model(session: Session) -> Iterator[None]:
                 stack.enter_context(wrapped(module, "generate", partial(watched_generate, session, module)))
             if module is session.model or generates(module):
                 stack.enter_context(wrapped(module, "forward", partial(watched_forward, session, module)))
-            else:
+            elif not only_calculates(module):
                 stack.enter_context(followed(session, module))
         yield
 

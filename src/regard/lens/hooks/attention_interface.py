@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from regard.attention import attend
 from regard.attention.inputs import ScoreOptions
+from regard.attention.torch_names import past_own_mode
 from regard.errors import InputError
 from regard.lens.hooks.attention_call import AttentionCall, output_projection, same_batch
 from regard.lens.hooks.lazy_mask import lazy_mask, with_mask
@@ -39,24 +40,33 @@ def attention(
 ) -> tuple[Tensor, Tensor | None]:
     """What transformers calls instead of its own; a `sliding_window` or `indices` stand in the mask already."""
     refuse_paged(module, more.get("cache"))
-    config = getattr(module, "config", None)
-    before = usual(config)
+    asked = more.get("output_attentions") or getattr(getattr(module, "config", None), "output_attentions", False)
     options: ScoreOptions = {"scale": None if scaling is None else float(scaling), "softcap": softcap or None}
-    if position_bias is not None and (position_bias.requires_grad or bool(position_bias.any())):
-        options["bias"] = position_bias[..., : key.shape[-2]]
-    if s_aux is not None:
-        options["sinks"] = s_aux.reshape(-1)
+    with past_own_mode():  # what we calculate need not come by it
+        if position_bias is not None and (position_bias.requires_grad or bool(position_bias.any())):
+            keys = key.shape[-2]
+            options["bias"] = position_bias if position_bias.shape[-1] == keys else position_bias[..., :keys]
+        if s_aux is not None:
+            options["sinks"] = s_aux.reshape(-1)
+        call = understood(module, (query, key, value), options, float(dropout), attention_mask, is_causal)
+        output, call = dispatch(call, module)
+        wanted = usual(getattr(module, "config", None)) == "eager" and (asked or collected())
+        return output.transpose(1, 2).contiguous(), dense_weights(call, key.shape[-2]) if wanted else None
+
+
+def understood(
+    module: nn.Module, tensors: tuple[Tensor, Tensor, Tensor], options: ScoreOptions, dropout: float,
+    mask: Tensor | None, is_causal: bool | None,
+) -> AttentionCall:  # fmt: skip
+    """The call in the words of `attend`."""
+    query, key, value = tensors
+    before = usual(getattr(module, "config", None))
     call = AttentionCall(
-        query, same_batch(query, key), same_batch(query, value), options, f"regard in place of {before}",
-        float(dropout),
+        query, same_batch(query, key), same_batch(query, value), options, f"regard in place of {before}", dropout,
         projection=output_projection(module, query.shape[1] * value.shape[-1], attention_around(module)),
     )  # fmt: skip
     causal = getattr(module, "is_causal", True) if is_causal is None else is_causal
-    call = with_mask(call, attention_mask, causal=bool(causal) and before != "eager")  # eager masks nothing by itself
-    output, call = dispatch(call, module)
-    asked = more.get("output_attentions") or getattr(config, "output_attentions", False) or collected()
-    wanted = before == "eager" and asked
-    return output.transpose(1, 2).contiguous(), dense_weights(call, key.shape[-2]) if wanted else None
+    return with_mask(call, mask, causal=bool(causal) and before != "eager")  # eager masks nothing by itself
 
 
 def dense_weights(call: AttentionCall, keys: int) -> Tensor:

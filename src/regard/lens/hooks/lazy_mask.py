@@ -7,6 +7,7 @@ one get a true tensor at that moment, up to a stated size: booleans, or numbers 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -47,21 +48,23 @@ class MaskOrder:
         """Query i stands at position i + offset among these keys."""
         return self.query_offset - self.key_offset
 
+    @cached_property
     def pattern(self) -> FunctionPattern:
         return read_pattern(self.function, self.key_offset + self.keys)
 
     @property
     def says_nothing(self) -> bool:
         """Is it about one token, which may look at itself? Some models order that while a cache has more keys."""
-        return self.queries == self.keys == 1 and self.offset == 0 and self.padded() is None
+        return self.queries == self.keys == 1 and self.offset == 0 and self.padded is None
 
+    @cached_property
     def drawn(self) -> Tensor:
         """The mask, cell by cell, as transformers draws it for SDPA."""
         cells = self.batch * self.queries * self.keys
         if cells > LARGEST:
             raise InputError(
                 "this mask has no compact form, and is too large to be worked out cell by cell",
-                found=f"{', '.join(self.pattern().strange) or 'a model that calculates with its mask'}, "
+                found=f"{', '.join(self.pattern.strange) or 'a model that calculates with its mask'}, "
                 f"{self.batch} x {self.queries:,} x {self.keys:,} cells; at most {LARGEST:,}",
                 do="give the model a shorter text, or fewer texts at once",
             )
@@ -73,16 +76,17 @@ class MaskOrder:
 
     def for_the_model(self) -> Tensor:
         """The mask as this model would have got it without us."""
-        mask = self.drawn()
+        mask = self.drawn
         if self.dtype == torch.bool:
             return mask
         hidden = torch.tensor(torch.finfo(self.dtype).min, dtype=self.dtype, device=mask.device)
         return torch.where(mask, torch.zeros_like(hidden), hidden)
 
+    @cached_property
     def padded(self) -> Tensor | None:
-        """Which keys are tokens, (batch, 1, 1, keys); None when all are."""
+        """Which keys are tokens, (batch, 1, 1, keys); None when all are. Looked at once, for all layers."""
         shown: Tensor | None = None
-        for padding in (*self.pattern().paddings, *([] if self.padding is None else [self.padding])):
+        for padding in (*self.pattern.paddings, *([] if self.padding is None else [self.padding])):
             part = padding[:, self.key_offset : self.key_offset + self.keys].to(device=self.device, dtype=torch.bool)
             part = torch.nn.functional.pad(part, (0, self.keys - part.shape[-1]))  # what is not there yet is no token
             shown = part if shown is None else shown & part
@@ -166,14 +170,14 @@ def with_mask(call: AttentionCall, mask: Tensor | None, *, causal: bool) -> Atte
 def ordered(call: AttentionCall, order: MaskOrder) -> AttentionCall:
     """The call with the mask that was ordered, said as causal, window, offset and padding where these can say it."""
     check_lengths(call, order)
-    options, pattern, end = call.options.copy(), order.pattern(), order.offset + order.queries
+    options, pattern, end = call.options.copy(), order.pattern, order.offset + order.queries
     if pattern != FunctionPattern(paddings=pattern.paddings):  # of what looks both ways, or elsewhere, it says nothing
         options["offset"] = order.offset
     if pattern.strange:
-        options["mask"] = cells = order.drawn()
+        options["mask"] = cells = order.drawn
         tail = bool(cells[..., max(end, 0) :].any())
     else:
-        options["mask"] = order.padded()
+        options["mask"] = order.padded
         options["causal"] = pattern.right == 0
         if pattern.left is not None or pattern.right:
             options["window"] = (pattern.left, pattern.right)

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import update_wrapper
+from functools import cache, update_wrapper
 from typing import Any
 
 import torch
@@ -100,7 +100,17 @@ class ModuleStack:
 
 def looks_like_attention(module: nn.Module) -> bool:
     """By the name of its class, has it weights to show?"""
-    name = type(module).__name__
+    return named_like_attention(type(module).__name__)
+
+
+def only_calculates(module: nn.Module) -> bool:
+    """Is it one of PyTorch's own without parts, such as a linear layer? No attention begins in it."""
+    alone = not any(True for _ in module.children())
+    return alone and type(module).__module__.startswith("torch.nn.modules.") and not looks_like_attention(module)
+
+
+@cache
+def named_like_attention(name: str) -> bool:
     return bool(ATTENTION.search(name)) and not HELPER.search(name) and not WEIGHTLESS.search(name)
 
 

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.attention import attend
-from regard.attention.torch_names import COMPILED, in_backward, unwatched
+from regard.attention.torch_names import COMPILED, in_backward, past_own_mode, unwatched
 from regard.errors import InputError
 from regard.lens.assembly.step import AttentionCapture
 from regard.lens.hooks.attention_call import AttentionCall, Kernel, score_options
@@ -225,7 +225,8 @@ def computing() -> Iterator[None]:
     """What happens within is part of an attention that is known already."""
     before, COMPUTING.now = is_computing(), True
     try:
-        yield
+        with past_own_mode():  # which looks at nothing now
+            yield
     finally:
         COMPUTING.now = before
 

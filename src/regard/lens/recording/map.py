@@ -166,6 +166,7 @@ class Map:
         """The weights (H, n) of single cells of one text: query rows[i] on key columns[i], and nothing else."""
         assert len(self.query) == 1, "cells are asked for text by text"
         n, heads = len(rows), len(self.heads)
+        rows, columns = rows.to(self.query.device), columns.to(self.query.device)
         query, key = self.query[0, :, rows].transpose(0, 1)[:, :, None], self.key[0, :, columns].transpose(0, 1)
         lse = self.lse[0, :, rows].T[..., None]
         shown, added = self.terms.at(rows, columns, self.queries)

@@ -187,7 +187,9 @@ def hidden(mask: Tensor) -> Tensor:
 
 
 def rank_four(term: Tensor) -> Tensor:
-    """With every dim there, of size 1 where it only repeats."""
+    """With every dim there, of size 1 where it only repeats; the very tensor, where that is so."""
+    if term.ndim == 4 and not term.requires_grad and 0 not in term.stride():
+        return term
     term = term.detach().reshape((1,) * (4 - term.ndim) + term.shape)
     for dim, stride in enumerate(term.stride()):
         if stride == 0 and term.shape[dim] > 1:
