@@ -59,44 +59,48 @@ class ChunkWorker:
         return ChunkResult(number, count)
 
     def translate(self, number: int) -> int:
-        task, manifest = self.ready()
-        chunk, job = self.chunks[number], self.options.job
+        job, manifest = self.options.job, self.open_job()
+        chunk = self.chunks[number]
         if job.target(chunk) is not None:  # whoever wrote it was killed before it could say so
             return chunk.size
-        name = f"{manifest.documents[chunk.document].file}, lines {chunk.first + 1:,} to {chunk.first + chunk.size:,}"
+        file = manifest.documents[chunk.document].file
         source = job.source(chunk)
-        if job.note_try(chunk) >= TRIES:
+        if job.note_try(chunk) >= TRIES:  # loading counts too: it may be what a worker dies of
+            lines = f"lines {chunk.first + 1:,} to {chunk.first + chunk.size:,}"
             raise InputError(
-                f"every worker that translated {name} died",
+                f"every worker that was to translate {file}, {lines}, died",
                 found=f"{TRIES} of them; they may lack memory",
                 do="fewer --workers or a smaller --batch need less; the same command goes on",
             )
         try:
-            results = task.search(source, **manifest.search)
+            results = self.load_model(manifest).search(source, **manifest.search)
         except TooLongError as error:
             line = chunk.first + error.number
-            what = f"in {manifest.documents[chunk.document].file}, line"
-            raise TooLongError(line, error.tokens, error.longest, error.text, what=what) from None
+            raise TooLongError(line, error.tokens, error.longest, error.text, what=f"in {file}, line") from None
         written = [self.options.write_line(line, best) for line, best in zip(source, results, strict=True)]
         cut = sum(any(one.cut for one in best) for best in results)
         job.write(chunk, Translated(written, cut, f"{socket.gethostname()}:{os.getpid()}"))
         return chunk.size
 
-    def ready(self) -> tuple[Translator, Manifest]:
+    def open_job(self) -> Manifest:
+        if self.manifest is None:
+            entry = self.options.job.manifest()
+            if entry is None:
+                raise FileError(
+                    f"{self.options.job.path} is not to be seen from {socket.gethostname()}",
+                    do="--out must lie in a folder that all machines see under the same name",
+                )
+            self.manifest = entry[0]
+            self.chunks = chunks_of(self.manifest)
+        return self.manifest
+
+    def load_model(self, manifest: Manifest) -> Translator:
         """The model of the job, and no other of that name."""
-        if self.task is not None and self.manifest is not None:
-            return self.task, self.manifest
+        if self.task is not None:
+            return self.task
         if self.options.threads is not None:
             torch.set_num_threads(self.options.threads)
-        entry = self.options.job.manifest()
-        if entry is None:
-            raise FileError(
-                f"{self.options.job.path} is not to be seen from {socket.gethostname()}",
-                do="--out must lie in a folder that all machines see under the same name",
-            )
-        self.manifest = entry[0]
-        self.chunks = chunks_of(self.manifest)
-        if model_digest(locate(self.options.model)) != self.manifest.model_sha256:
+        if model_digest(locate(self.options.model)) != manifest.model_sha256:
             raise InputError(
                 f"{self.options.model} on {socket.gethostname()} is another model than where the job was begun",
                 do="put the same files there, or name a folder that all machines see",
@@ -107,4 +111,4 @@ class ChunkWorker:
             raise InputError(f"{self.options.model} does not translate", found=kind, do="give an encoder-decoder")
         task.batch = self.options.batch
         self.task = task
-        return self.task, self.manifest
+        return task

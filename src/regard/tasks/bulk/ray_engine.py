@@ -92,13 +92,15 @@ def ray_session(cluster: str | None) -> Iterator[Any]:
         ray = import_ray()
         for name in QUIET:
             logging.getLogger(name).setLevel(logging.ERROR)
-        start(ray, cluster)
-        context = ray.data.DataContext.get_current()
-        context.enable_progress_bars = False
+        own = not ray.is_initialized()  # a notebook may have begun with it before
+        if own:
+            start(ray, cluster)
+        ray.data.DataContext.get_current().enable_progress_bars = False
         try:
             yield ray
         finally:
-            ray.shutdown()
+            if own:
+                ray.shutdown()
 
 
 def import_ray() -> Any:

@@ -181,7 +181,7 @@ def test_a_chunk_that_kills_every_worker_ends_the_job(model: str, source: Path) 
     assert [job.note_try(chunk) for _ in range(TRIES)] == [0, 1, 2]  # each died without a word
     result = ChunkWorker(WorkerOptions(job, model, first_text, "cpu"))(2)
     assert result.error is not None
-    assert "lines 9 to 12 died" in result.error[0]
+    assert "lines 9 to 12, died" in result.error[0]
     translate_files(request(model, source))  # the same command tries again
 
 
