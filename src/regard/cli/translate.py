@@ -26,7 +26,7 @@ def translate(
         ..., metavar="FOLDER", help="An encoder-decoder: a folder, a model that ships (grammar), or a name on the hub."
     ),
     files: list[Path] | None = typer.Argument(
-        None, metavar="[FILE]...", help="Files to translate to --out, chunk by chunk; also compressed (gz, xz, zst)."
+        None, metavar="FILE", help="Files to translate to --out, chunk by chunk; also compressed (gz, xz, zst)."
     ),
     out: Path | None = typer.Option(None, metavar="FILE|FOLDER", help="Where translations of files go."),
     workers: int | None = typer.Option(None, min=1, help="Processes that translate files, each with its model (1)."),
@@ -56,7 +56,7 @@ def translate(
 
     With FILE and --out, files are translated in chunks, each of which is kept once it is done: the same command goes on
     where the last one stopped, however it ended. --workers shares the chunks among processes of this machine, --cluster
-    among those of a Ray cluster, which all see --out under the same name (pip install "regard[ray]"); one that dies is
+    among those of a Ray cluster, which all see --out under the same name (both need the extra ray); one that dies is
     replaced. One line for each line, in order, whoever translated it.
     """
     options: SearchOptions = {"beams": beams, "alpha": alpha, "nbest": nbest, "max_length": max_length, "long": long}
