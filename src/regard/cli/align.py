@@ -209,7 +209,7 @@ def written(link_lists: Iterator[list[Link]], texts: Bitext, json: bool) -> list
 def as_json(texts: Bitext, number: int, links: list[Link]) -> str:
     import json
 
-    from regard.cli.translate import escape_line_ends
+    from regard.cli.translation_lines import escape_line_ends
 
     source, target = texts.sources[number], texts.targets[number]
     whole = {"source": list(texts.words(source)), "target": list(texts.words(target)), "alignment": links}

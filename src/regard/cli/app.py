@@ -15,6 +15,7 @@ from regard.cli.generate import generate
 from regard.cli.heads import heads
 from regard.cli.info import info
 from regard.cli.look import look
+from regard.cli.plan import plan
 from regard.cli.record import record
 from regard.cli.steps import steps
 from regard.cli.train import train
@@ -30,7 +31,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for verb in (
-    steps, check, train, evaluate, translate, generate, classify, look, record, heads, align, ablate, info, export,
+    steps, check, plan, train, evaluate, translate, generate, classify, look, record, heads, align, ablate, info,
+    export,
 ):  # fmt: skip
     app.command(cls=VerbCommand, help=flowing(verb.__doc__))(verb)
 

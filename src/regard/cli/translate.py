@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
 from regard.cli.lines import answer_lines, plain, read_batches
+from regard.cli.translation_lines import as_json, as_line, cut_words
+from regard.errors import InputError
 
 if TYPE_CHECKING:
+    from regard.cli.translation_lines import Links
     from regard.tasks.translator import SearchOptions, Translation, Translator
-    from regard.text.scores.alignment_error import Link
 
-    Links = list[list[Link]] | None  # of each translation
     BestAndLinks = tuple[list[Translation], Links]
 
 AHEAD = 8  # batches translated together if as many lines are there: enough to put texts of like length together
@@ -24,6 +25,14 @@ def translate(
     model: str = typer.Argument(
         ..., metavar="FOLDER", help="An encoder-decoder: a folder, a model that ships (grammar), or a name on the hub."
     ),
+    files: list[Path] | None = typer.Argument(
+        None, metavar="FILE", help="Files to translate to --out, chunk by chunk; also compressed (gz, xz, zst)."
+    ),
+    out: Path | None = typer.Option(None, metavar="FILE|FOLDER", help="Where translations of files go."),
+    workers: int | None = typer.Option(None, min=1, help="Processes that translate files, each with its model (1)."),
+    cluster: str | None = typer.Option(None, metavar="ADDRESS", help="A Ray cluster that runs, or auto, for workers."),
+    chunk: int | None = typer.Option(None, min=1, help="Lines of a file kept together (by how many there are)."),
+    anew: bool = typer.Option(False, "--anew", help="Begin files anew, whatever an earlier run has left."),
     beams: int | None = typer.Option(
         None, help="How many texts to follow at once; 1 is greedy (4, or as the folder says)."
     ),
@@ -44,14 +53,31 @@ def translate(
     With --alignments every translation is followed by a tab and links between words at white space, 0-2 for the first
     of the line and the third of the translation. Where in the model they are read is as alignment.json beside it says
     (regard align --save), else chosen on the first lines, which are then waited for.
+
+    With FILE and --out, files are translated in chunks, each of which is kept once it is done: the same command goes on
+    where the last one stopped, however it ended. --workers shares the chunks among processes of this machine, --cluster
+    among those of a Ray cluster, which all see --out under the same name (both need the extra ray); one that dies is
+    replaced. One line for each line, in order, whoever translated it.
     """
+    options: SearchOptions = {"beams": beams, "alpha": alpha, "nbest": nbest, "max_length": max_length, "long": long}
+    if files or out is not None:
+        from regard.cli.bulk import BulkOptions, translate_to
+
+        output = "json" if json else "alignments" if alignments else "text"
+        translate_to(
+            model, files or [], out, options, BulkOptions(output, device, batch, workers or 1, cluster, chunk, anew)
+        )
+        return
+    if anew or (workers, cluster, chunk) != (None, None, None):
+        raise InputError(
+            "workers and chunks are for files", found="standard input", do="regard translate MODEL FILE --out FILE"
+        )
     from regard.cli.loading import load_as
     from regard.tasks import Translator
 
     task = load_as(Translator, model, device)
     task.batch = batch
-    how: SearchOptions = {"beams": beams, "alpha": alpha, "nbest": nbest, "max_length": max_length, "long": long}
-    search = AligningSearch(task, how, model) if alignments else PlainSearch(task, how)
+    search = AligningSearch(task, options, model) if alignments else PlainSearch(task, options)
     cut_lines = 0
     batches = read_batches(AHEAD * batch, full=search.chooses)
     for source, (best, links) in answer_lines(batches, search):
@@ -103,39 +129,3 @@ class AligningSearch(PlainSearch):
 def words(text: str) -> list[str]:
     """As they stand on the line that is written."""
     return plain(text).split()
-
-
-def cut_words(lines: int) -> str:
-    many = "the translation of 1 line" if lines == 1 else f"the translations of {lines:,} lines"
-    return (
-        f"regard: {many} reached the most tokens allowed, with no end in sight, and stopped there\n"
-        '  do: allow more with --max-length, or see which they are with --json ("cut": true)'
-    )
-
-
-def as_line(best: list[Translation], links: Links = None) -> str:
-    """Translations on one line, whatever is in them, each with its links behind it if it has any."""
-    from regard.text.scores.alignment_error import pharaoh
-
-    if not any(one.text for one in best):
-        return ""
-    cells = [[plain(one.text)] for one in best]
-    for cell, own_links in zip(cells, links or (), strict=False):
-        cell.append(pharaoh(own_links))
-    return "\t".join(part for cell in cells for part in cell)
-
-
-def as_json(source: str, best: list[Translation], links: Links = None) -> str:
-    import json
-
-    nbest: list[dict[str, Any]] = [{"text": one.text, "score": one.score, "cut": one.cut} for one in best]
-    for one, own_links in zip(nbest, links or (), strict=False):
-        one["alignment"] = own_links
-    whole = {"source": source, "translation": best[0].text, "cut": best[0].cut}
-    whole |= {"alignment": links[0]} if links else {}
-    return escape_line_ends(json.dumps(whole | {"nbest": nbest}, ensure_ascii=False))
-
-
-def escape_line_ends(notation: str) -> str:
-    """What some readers take for the end of a line is written as its number."""
-    return re.sub("[\x7f-\x9f\u2028\u2029]", lambda match: f"\\u{ord(match[0]):04x}", notation)

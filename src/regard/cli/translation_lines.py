@@ -1,0 +1,50 @@
+"""How a line and its translations are written: as text or as JSON, on one line whatever is in them."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from regard.cli.lines import plain
+
+if TYPE_CHECKING:
+    from regard.tasks.translator import Translation
+    from regard.text.scores.alignment_error import Link
+
+    Links = list[list[Link]] | None  # of each translation
+
+
+def cut_words(lines: int) -> str:
+    many = "the translation of 1 line" if lines == 1 else f"the translations of {lines:,} lines"
+    return (
+        f"regard: {many} reached the most tokens allowed, with no end in sight, and stopped there\n"
+        '  do: allow more with --max-length, or see which they are with --json ("cut": true)'
+    )
+
+
+def as_line(best: list[Translation], links: Links = None) -> str:
+    """Translations on one line, whatever is in them, each with its links behind it if it has any."""
+    from regard.text.scores.alignment_error import pharaoh
+
+    if not any(one.text for one in best):
+        return ""
+    cells = [[plain(one.text)] for one in best]
+    for cell, own_links in zip(cells, links or (), strict=False):
+        cell.append(pharaoh(own_links))
+    return "\t".join(part for cell in cells for part in cell)
+
+
+def as_json(source: str, best: list[Translation], links: Links = None) -> str:
+    import json
+
+    nbest: list[dict[str, Any]] = [{"text": one.text, "score": one.score, "cut": one.cut} for one in best]
+    for one, own_links in zip(nbest, links or (), strict=False):
+        one["alignment"] = own_links
+    whole = {"source": source, "translation": best[0].text, "cut": best[0].cut}
+    whole |= {"alignment": links[0]} if links else {}
+    return escape_line_ends(json.dumps(whole | {"nbest": nbest}, ensure_ascii=False))
+
+
+def escape_line_ends(notation: str) -> str:
+    """What some readers take for the end of a line is written as its number."""
+    return re.sub("[\x7f-\x9f\u2028\u2029]", lambda match: f"\\u{ord(match[0]):04x}", notation)
