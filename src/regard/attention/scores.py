@@ -8,6 +8,7 @@ Everything that passes over the scores (the tiled forward and backward, received
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -71,6 +72,11 @@ class Scores:
     def dtype(self) -> torch.dtype:
         """The widest of query's and key's."""
         return torch.promote_types(self.query_BJGQD.dtype, self.key_BJKD.dtype)
+
+    @property
+    def hides(self) -> bool:
+        """May anything but the band hide a key?"""
+        return bool(self.terms) or self.rule.sight.mask is not None
 
     def to(self, dtype: torch.dtype) -> Scores:
         """In another dtype, but for terms and sinks beside half-precision queries: those keep their own."""
@@ -138,9 +144,10 @@ class Scores:
         return scores.sub_(top.masked_fill(top == NOWHERE, 0.0)).sub_(rest).exp_()
 
 
-def full_precision(device: torch.device) -> torch.autocast:
+def full_precision(device: torch.device) -> AbstractContextManager[object]:
     """Inside autocast too: a product rounded to bfloat16 would change every number shown."""
-    return torch.autocast(device.type, enabled=False)
+    autocast = torch.is_autocast_enabled(device.type)  # asked, for switching it off takes longer than a small product
+    return torch.autocast(device.type, enabled=False) if autocast else nullcontext()
 
 
 def narrow(term: Tensor, dtype: torch.dtype) -> Tensor:
