@@ -9,6 +9,7 @@ from torch import Tensor
 
 from regard.attention.inputs import ScoreOptions
 from regard.attention.second_pass import read_pass, read_weigh
+from regard.attention.threads import in_threads
 
 
 @torch.no_grad()
@@ -23,8 +24,17 @@ def received(
     scores, sums = read_pass(query, key, lse, score)
     weigh_BJGQ = read_weigh(weigh, "query", query, query.shape[-2], sums.top)
     total = sums.top.new_zeros(*sums.top.shape[:-1], key.shape[-2])
-    for rows, columns in scores.blocks():
-        weights = scores.weights(rows, columns, sums)
-        part = weights if weigh_BJGQ is None else weights.mul_(weigh_BJGQ[..., rows, None])
-        total[..., columns] += part.sum(-2)
+
+    def give(rows: slice) -> tuple[slice, Tensor]:
+        """What one block of rows gives to the keys it may see."""
+        span = scores.rule.sight.span(rows)
+        share = sums.top.new_zeros(*sums.top.shape[:-1], span.stop - span.start)
+        for columns in scores.column_blocks(rows):
+            weights = scores.weights(rows, columns, sums)
+            part = weights if weigh_BJGQ is None else weights.mul_(weigh_BJGQ[..., rows, None])
+            share[..., columns.start - span.start : columns.stop - span.start] = part.sum(-2)
+        return span, share
+
+    for span, share in in_threads(give, scores.row_blocks(), scores.device, scores.cells):
+        total[..., span] += share
     return total.flatten(-3, -2)

@@ -85,20 +85,17 @@ class Scores:
         sinks = self.sinks_JG if half or self.sinks_JG is None else self.sinks_JG.to(dtype)
         return Scores(self.rule, self.query_BJGQD.to(dtype), self.key_BJKD.to(dtype), terms, sinks)
 
-    def row_blocks(self) -> Iterator[slice]:
-        """Every row once; one empty block when there are none, so that results still get their shape."""
+    def row_blocks(self) -> list[slice]:
+        """Every row once, the last first: a causal one sees most, and what takes longest must not be begun last.
+
+        One empty block when there are none, so that results still get their shape.
+        """
         queries = self.rule.sight.queries
-        yield from blocks(slice(0, queries), block_shape(self)[0]) if queries else [slice(0, 0)]
+        return [*blocks(slice(0, queries), block_shape(self)[0])][::-1] or [slice(0, 0)]
 
     def column_blocks(self, rows: slice) -> Iterator[slice]:
         """The blocks of keys that these rows may see by their band."""
         yield from blocks(self.rule.sight.span(rows), block_shape(self)[1])
-
-    def blocks(self) -> Iterator[tuple[slice, slice]]:
-        """Rows and columns of every block that may hold something visible."""
-        for rows in self.row_blocks():
-            for columns in self.column_blocks(rows):
-                yield rows, columns
 
     def added(self, rows: slice, columns: slice) -> Tensor | None:
         """Bias and additive masks of a block, summed, broadcastable to it."""

@@ -8,6 +8,7 @@ from torch import Tensor
 from regard.attention.inputs import ScoreOptions, broadcasts, check_device, read_scores
 from regard.attention.scores import LOW, NOWHERE, LogSum, Scores
 from regard.attention.statistics import Running
+from regard.attention.threads import in_threads
 from regard.errors import ShapeError
 
 
@@ -49,11 +50,13 @@ def read_weigh(weigh: Tensor | None, whose: str, query: Tensor, count: int, like
 
 def lse_of(scores: Scores) -> LogSum:
     """The log-sum-exp of every row, in one pass."""
-    parts = []
-    for rows in scores.row_blocks():
+
+    def sum_rows(rows: slice) -> LogSum:
         running = Running(scores, rows, full=False)
         for columns in scores.column_blocks(rows):
             running.add(columns)
         running.finish()
-        parts.append(running.lse())
-    return LogSum(*(torch.cat(fields, -1) for fields in zip(*parts, strict=True)))
+        return running.lse()
+
+    done = in_threads(sum_rows, scores.row_blocks(), scores.device, scores.cells)
+    return LogSum(*(torch.cat(fields[::-1], -1) for fields in zip(*done, strict=True)))
