@@ -2,7 +2,7 @@
 
 Left to itself PyTorch splits every single operation among its threads and lets them wait for each other after each. A
 pass over blocks that fit a cache waits so thousands of times a second, and where another program holds one of the
-cores each wait lasts until the scheduler comes round: the same pass then takes fifty times as long. So each thread
+cores each wait lasts until the scheduler comes round: the same pass then takes many times as long. So each thread
 here works through whole blocks of rows, and splits nothing within them. What a block gives hangs on nothing but the
 block: the same bits come of any number of threads.
 """
