@@ -2,6 +2,8 @@
 
 One run, peers side by side: PyTorch's SDPA (the output alone), `attend` (the same through our door), `attend` with
 statistics, the second pass `received`, and the plain way that builds the N x N weights. Ratios are the point.
+
+`--long` asks it of one causal head of 64 at 16,384 and 100,000 tokens on a CPU (`benchmarks/long_texts.py`).
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from rich.console import Console
 from rich.table import Table
 from torch import Tensor
 
+from benchmarks.long_texts import compare_long
 from regard.attention import attend, received
 
 SHAPES = {
@@ -94,7 +97,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--device", default="cpu", choices=list(SHAPES))
     parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--long", action="store_true", help="one causal head of up to 100,000 tokens, on a CPU")
+    parser.add_argument("--busy", type=int, default=0, help="with --long: other programs that keep a core busy")
     arguments = parser.parse_args()
+    if arguments.long:
+        compare_long(arguments.runs, arguments.busy)
+        return
     device = arguments.device
     dtype = torch.bfloat16 if device == "cuda" else torch.float32
     table = Table(title=f"attention, {dtype}, median of {arguments.runs} runs")

@@ -8,6 +8,7 @@ Everything that passes over the scores (the tiled forward and backward, received
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -72,6 +73,11 @@ class Scores:
         """The widest of query's and key's."""
         return torch.promote_types(self.query_BJGQD.dtype, self.key_BJKD.dtype)
 
+    @property
+    def hides(self) -> bool:
+        """May anything but the band hide a key?"""
+        return bool(self.terms) or self.rule.sight.mask is not None
+
     def to(self, dtype: torch.dtype) -> Scores:
         """In another dtype, but for terms and sinks beside half-precision queries: those keep their own."""
         half = dtype in HALVES
@@ -79,20 +85,13 @@ class Scores:
         sinks = self.sinks_JG if half or self.sinks_JG is None else self.sinks_JG.to(dtype)
         return Scores(self.rule, self.query_BJGQD.to(dtype), self.key_BJKD.to(dtype), terms, sinks)
 
-    def row_blocks(self) -> Iterator[slice]:
+    def row_blocks(self) -> list[slice]:
         """Every row once; one empty block when there are none, so that results still get their shape."""
-        queries = self.rule.sight.queries
-        yield from blocks(slice(0, queries), block_shape(self)[0]) if queries else [slice(0, 0)]
+        return [*blocks(slice(0, self.rule.sight.queries), block_shape(self)[0])] or [slice(0, 0)]
 
     def column_blocks(self, rows: slice) -> Iterator[slice]:
         """The blocks of keys that these rows may see by their band."""
         yield from blocks(self.rule.sight.span(rows), block_shape(self)[1])
-
-    def blocks(self) -> Iterator[tuple[slice, slice]]:
-        """Rows and columns of every block that may hold something visible."""
-        for rows in self.row_blocks():
-            for columns in self.column_blocks(rows):
-                yield rows, columns
 
     def added(self, rows: slice, columns: slice) -> Tensor | None:
         """Bias and additive masks of a block, summed, broadcastable to it."""
@@ -138,9 +137,10 @@ class Scores:
         return scores.sub_(top.masked_fill(top == NOWHERE, 0.0)).sub_(rest).exp_()
 
 
-def full_precision(device: torch.device) -> torch.autocast:
+def full_precision(device: torch.device) -> AbstractContextManager[object]:
     """Inside autocast too: a product rounded to bfloat16 would change every number shown."""
-    return torch.autocast(device.type, enabled=False)
+    autocast = torch.is_autocast_enabled(device.type)  # asked, for switching it off takes longer than a small product
+    return torch.autocast(device.type, enabled=False) if autocast else nullcontext()
 
 
 def narrow(term: Tensor, dtype: torch.dtype) -> Tensor:

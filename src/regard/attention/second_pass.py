@@ -10,6 +10,7 @@ from regard.attention.kernels.choose import by_kernel, serves
 from regard.attention.kernels.launches import rows_lse
 from regard.attention.scores import LOW, NOWHERE, LogSum, Scores
 from regard.attention.statistics import Running
+from regard.attention.threads import in_threads
 from regard.errors import ShapeError
 
 
@@ -59,11 +60,14 @@ def lse_of(scores: Scores) -> LogSum:
     sums = by_kernel(scores, lambda: rows_lse(scores))
     if sums is not None:
         return sums
-    parts, scores = [], exact_scores(scores)
-    for rows in scores.row_blocks():
+    scores = exact_scores(scores)
+
+    def sum_rows(rows: slice) -> LogSum:
         running = Running(scores, rows, full=False)
         for columns in scores.column_blocks(rows):
             running.add(columns)
         running.finish()
-        parts.append(running.lse())
-    return LogSum(*(torch.cat(fields, -1) for fields in zip(*parts, strict=True)))
+        return running.lse()
+
+    done = in_threads(sum_rows, scores.row_blocks()[::-1], scores.device, scores.cells)
+    return LogSum(*(torch.cat(fields[::-1], -1) for fields in zip(*done, strict=True)))

@@ -16,6 +16,7 @@ from regard.attention.dropout import keep_factors
 from regard.attention.masks import cut
 from regard.attention.scores import NOWHERE, LogSum, ScoreRule, Scores, full_precision
 from regard.attention.statistics import Running
+from regard.attention.threads import in_threads
 from regard.errors import InputError
 
 
@@ -31,13 +32,13 @@ def tiled(scores: Scores, value_BJKV: Tensor, dropout: float = 0.0, *, full: boo
 
 @dataclass(frozen=True)
 class Dropout:
-    """Dropout that can be drawn again: the same seed and order of blocks keep the same cells."""
+    """Dropout that can be drawn again: the same seed, rows and order of their blocks keep the same cells."""
 
     rate: float
     seed: int
 
-    def draws(self, device: torch.device) -> torch.Generator | None:
-        return torch.Generator(device).manual_seed(self.seed) if self.rate else None
+    def draws(self, rows: slice, device: torch.device) -> torch.Generator | None:
+        return torch.Generator(device).manual_seed(self.seed + rows.start) if self.rate else None
 
     def thin(self, block: Tensor, draws: torch.Generator | None) -> Tensor | None:
         """The factor of each cell of a block, 0 or 1 / (1 - rate); None when nothing is dropped."""
@@ -59,11 +60,10 @@ class Tiled(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, plan: TiledPlan, query: Tensor, key: Tensor, value: Tensor, *others: Any) -> Any:
         scores = Scores(plan.rule, query, key, terms=others[1:], sinks_JG=others[0])
-        draws = plan.dropout.draws(scores.device)
         output = query.new_empty(*query.shape[:-1], value.shape[-1])
-        done: list[tuple[Tensor, ...]] = []
-        for rows in scores.row_blocks():
-            running = Running(scores, rows, plan.full)
+
+        def mix(rows: slice) -> tuple[Tensor, ...]:
+            running, draws = Running(scores, rows, plan.full), plan.dropout.draws(rows, scores.device)
             mixed = query.new_zeros(*running.m.shape, value.shape[-1])
             for columns in scores.column_blocks(rows):
                 exps, factor = running.add(columns)
@@ -72,8 +72,10 @@ class Tiled(torch.autograd.Function):
                 mixed = mixed * factor[..., None] + grouped(exps, value[..., columns, :])
             mixed = mixed * running.finish()[..., None] / running.l[..., None]
             output[..., rows, :] = mixed.masked_fill(running.empty[..., None], 0.0)
-            done.append((*running.lse(), *(running.statistics() if plan.full else ())))
-        top, rest, *fields = [torch.cat(parts, -1) for parts in zip(*done, strict=True)]
+            return (*running.lse(), *(running.statistics() if plan.full else ()))
+
+        done = in_threads(mix, scores.row_blocks()[::-1], scores.device, scores.cells)
+        top, rest, *fields = [torch.cat(parts[::-1], -1) for parts in zip(*done, strict=True)]
         ctx.plan = plan
         fields = [LogSum(top, rest).total, *fields]
         ctx.save_for_backward(query, key, value, output, top, rest, *others)
@@ -93,16 +95,17 @@ class Tiled(torch.autograd.Function):
         scores = Scores(ctx.plan.rule, query, key, terms=tuple(terms), sinks_JG=sinks)
         grads = TiledGradients.zero(scores, value, ctx.needs_input_grad[5:])
         delta = (grad_output * output).sum(-1)  # sum over keys of weight * its gradient
-        draws = ctx.plan.dropout.draws(scores.device)
-        for rows, columns in scores.blocks():
-            with full_precision(scores.device):
-                weights = scores.weights(rows, columns, lse)
-                grad_weights = grouped(grad_output[..., rows, :], value[..., columns, :].mT)
-                thinned = ctx.plan.dropout.thin(weights, draws)
-                mixing = weights if thinned is None else weights * thinned
-                grad_weights = grad_weights if thinned is None else grad_weights.mul_(thinned)
-                grads.value[..., columns, :] += over_group(mixing, grad_output[..., rows, :])
-                grads.add_scores(scores, rows, columns, weights.mul_(grad_weights.sub_(delta[..., rows, None])))
+        for rows in scores.row_blocks():
+            draws = ctx.plan.dropout.draws(rows, scores.device)
+            for columns in scores.column_blocks(rows):
+                with full_precision(scores.device):
+                    weights = scores.weights(rows, columns, lse)
+                    grad_weights = grouped(grad_output[..., rows, :], value[..., columns, :].mT)
+                    thinned = ctx.plan.dropout.thin(weights, draws)
+                    mixing = weights if thinned is None else weights * thinned
+                    grad_weights = grad_weights if thinned is None else grad_weights.mul_(thinned)
+                    grads.value[..., columns, :] += over_group(mixing, grad_output[..., rows, :])
+                    grads.add_scores(scores, rows, columns, weights.mul_(grad_weights.sub_(delta[..., rows, None])))
         return None, grads.query, grads.key, grads.value, sink_gradient(sinks, lse, delta), *grads.terms
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from numbers import Integral
 from typing import Any, Literal, Unpack
 
@@ -17,6 +18,7 @@ from regard.attention.kernels.launches import tile_pooled
 from regard.attention.kernels.operands import Side
 from regard.attention.scores import LogSum, Scores, block_shape, blocks
 from regard.attention.second_pass import exact_scores, read_pass, read_weigh
+from regard.attention.threads import in_threads
 from regard.errors import InputError, UnknownNameError
 
 Pool = Literal["mass", "max", "mean"]
@@ -67,13 +69,19 @@ def pool_blocks(
     down, across = sides
     pooled = sums.top.new_zeros(*sums.top.shape[:-1], down.bins, across.bins)
     height, width = block_shape(scores)
-    for part, bins in down.parts(height):
-        visible = scores.rule.sight.span(part)
-        for section, boxes in across.parts(width):
-            if section.start < visible.stop and section.stop > visible.start:
-                weights = scores.weights(part, section, sums)
-                weights = weights if weigh_BJGK is None else weights.mul_(weigh_BJGK[..., None, section])
-                merge(pooled[..., bins, boxes], pool_block(weights, down.cell, across.cell, pool), pool)
+
+    def pool_rows(parts: list[tuple[slice, slice]]) -> None:
+        for part, bins in parts:
+            visible = scores.rule.sight.span(part)
+            for section, boxes in across.parts(width):
+                if section.start < visible.stop and section.stop > visible.start:
+                    weights = scores.weights(part, section, sums)
+                    weights = weights if weigh_BJGK is None else weights.mul_(weigh_BJGK[..., None, section])
+                    merge(pooled[..., bins, boxes], pool_block(weights, down.cell, across.cell, pool), pool)
+
+    # No two threads at one cell of the map: the parts of a cell larger than a block go together.
+    jobs = [list(parts) for _, parts in groupby(down.parts(height), key=lambda part: part[1])]
+    list(in_threads(pool_rows, jobs[::-1], scores.device, scores.heads * down.length * across.length))
     return pooled
 
 
@@ -110,6 +118,10 @@ class Axis:
         return self.start, self.stop
 
     @property
+    def length(self) -> int:
+        return self.stop - self.start
+
+    @property
     def index(self) -> int | slice:
         """What is left of this side in a tile: one position alone has no dim."""
         return 0 if self.single else slice(None)
@@ -121,7 +133,7 @@ class Axis:
 
     @property
     def bins(self) -> int:
-        return -(-(self.stop - self.start) // self.cell)
+        return -(-self.length // self.cell)
 
     def parts(self, limit: int) -> Iterator[tuple[slice, slice]]:
         """(positions, bins) in turn: as many whole cells as the limit holds, or a part of one larger cell."""
@@ -134,7 +146,7 @@ class Axis:
     def sizes(self, like: Tensor) -> Tensor:
         """How many positions each cell really has."""
         edges = torch.arange(self.bins + 1, device=like.device) * self.cell
-        return edges.clamp(max=self.stop - self.start).diff().to(like.dtype)
+        return edges.clamp(max=self.length).diff().to(like.dtype)
 
 
 def is_position(thing: Any) -> bool:
