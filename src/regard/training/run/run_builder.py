@@ -17,8 +17,9 @@ from regard.training.loop.pace import Deadline
 from regard.training.loop.selection import selection_for
 from regard.training.loop.validation import Validation
 from regard.training.optim.gradients import Gradients
+from regard.training.optim.graph_update import GraphUpdate
 from regard.training.optim.loss import objective_for
-from regard.training.optim.updates import GraphUpdate, Update
+from regard.training.optim.updates import Update
 from regard.training.optim.workers import Workers
 from regard.training.plan.planning import ProbeSetup
 from regard.training.recipe.build_model import config_for, fine_tune_from, start_folder
