@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 import torch
@@ -95,14 +95,17 @@ class Capture(TorchDispatchMode):
 
 
 class FakedStream:
-    """`torch.cuda.Stream` where everything happens at once."""
+    """`torch.cuda.Stream` where everything happens at once; `log` has what was asked of any, in order."""
+
+    log: ClassVar[list[str]] = []
 
     def wait_stream(self, other: FakedStream) -> None:
-        """There is nothing to wait for."""
+        self.log.append("wait")
 
 
 @contextmanager
 def on_stream(stream: FakedStream) -> Iterator[None]:
+    stream.log.append("work")
     yield
 
 
@@ -110,6 +113,7 @@ def on_stream(stream: FakedStream) -> Iterator[None]:
 def graphs(monkeypatch: pytest.MonkeyPatch) -> list[FakedGraph]:
     """Every graph that is captured from now on."""
     captured: list[FakedGraph] = []
+    monkeypatch.setattr(FakedStream, "log", [])
 
     def graph() -> FakedGraph:
         captured.append(FakedGraph())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import torch
@@ -34,6 +35,7 @@ class GraphUpdate(Update):
         super().__init__(model, how, gradients, workers)
         self.recordings: dict[tuple[Any, ...], Callable[[BatchTensors], Tensor]] = {}
         self.pool: Any = None
+        self.warm_up: Callable[[], AbstractContextManager[None]] = nullcontext  # stands around each recording
 
     @property
     def skipped(self) -> SkippedSteps:
@@ -49,7 +51,8 @@ class GraphUpdate(Update):
         shape = tuple((name, tuple(tensor.shape)) for name, tensor in batch.tensors.items())
         try:
             if self.gradients.parts == 1 and shape not in self.recordings:
-                self.recordings[shape] = self.record(batch.tensors)
+                with self.warm_up():
+                    self.recordings[shape] = self.record(batch.tensors)
         except torch.OutOfMemoryError as error:
             self.recordings.clear()
             self.gradients.split(batch, error)
@@ -74,7 +77,7 @@ class GraphUpdate(Update):
 
         def replay(tensors: BatchTensors) -> Tensor:
             for name, tensor in tensors.items():
-                inputs[name].copy_(tensor.pin_memory(), non_blocking=True)
+                inputs[name].copy_(tensor if tensor.is_cuda else tensor.pin_memory(), non_blocking=True)
             graph.replay()
             return loss
 

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.training.data.task_batches import TaskBatch
+from regard.training.loop.warm_up import WarmUp
 from regard.training.optim.gradients import Gradients
 from regard.training.optim.graph_update import GraphUpdate
 from regard.training.optim.optimizer import optimizer_for
@@ -20,6 +21,7 @@ from regard.training.recipe.recipe import Training
 from tests.bounds import small_apart
 from tests.faked_graphs import FakedGraph, graphs
 from tests.families import FAMILIES
+from tests.training_cases import EventRecorder
 from tests.update_cases import CPU, TASKS, batch_for, objective
 
 __all__ = ["graphs"]  # a fixture
@@ -118,6 +120,16 @@ def test_recording_draws_no_random_number_and_changes_no_weight(graphs: list[Fak
     update.record(batch.tensors)
     assert torch.equal(torch.get_rng_state(), state)
     assert all(torch.equal(before[name], tensor) for name, tensor in weights_of(update).items())
+
+
+def test_recordings_are_announced_as_they_come(graphs: list[FakedGraph]) -> None:
+    heard = EventRecorder()
+    update = update_of(GraphUpdate, "decoder")
+    assert isinstance(update, GraphUpdate)
+    update.warm_up = WarmUp(heard, 2, False)
+    for step, batch in enumerate(batches("decoder", 4), start=1):
+        update(batch, step)
+    assert [note.split(":")[0] for note in heard.notes.split("\n")] == ["warming up", "warmed up"]
 
 
 def test_two_replays_drop_other_cells(graphs: list[FakedGraph]) -> None:
