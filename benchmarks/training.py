@@ -89,8 +89,7 @@ class Bench:
 
     def batches(self, loader: BatchLoader, specs: list[Spec]) -> Iterator[TaskBatch]:
         """As the loop of a run gets them."""
-        transfer = Transfer.to(self.device)
-        return transfer(ahead(specs, lambda spec: transfer.pin(loader.build(spec)), 1))
+        return Transfer.to(self.device)(ahead(specs, loader.build, 1))
 
 
 def our_update(setup: ProbeSetup) -> Take:

@@ -23,12 +23,6 @@ class Transfer:
         """A CPU has its batches already; elsewhere there is no memory that a copy could read while others go on."""
         return cls(device, device.type == "cuda")
 
-    def pin(self, batch: TaskBatch) -> TaskBatch:
-        """In memory that a GPU reads by itself; the threads that lay out batches do this too."""
-        if not self.staged:
-            return batch
-        return batch._replace(tensors={name: tensor.pin_memory() for name, tensor in batch.tensors.items()})
-
     def __call__(self, batches: Iterator[TaskBatch]) -> Iterator[TaskBatch]:
         """The same batches on the device, each copied one ahead of its turn."""
         if not self.staged:
@@ -44,10 +38,15 @@ class Transfer:
             yield arrived(batch, side)
 
     def copy(self, batch: TaskBatch, side: Any) -> TaskBatch:
-        """Beside the main stream; where there is no room, the batch stays, and goes over when it is worked on."""
+        """Beside the main stream; where there is no room, the batch stays, and goes over when it is worked on.
+
+        It is pinned here and not in the threads that lay out batches: no other thread may touch the GPU while this one
+        captures a graph.
+        """
         try:
+            pinned = {name: tensor.pin_memory() for name, tensor in batch.tensors.items()}
             with torch.cuda.stream(side):
-                tensors = {name: one.to(self.device, non_blocking=True) for name, one in batch.tensors.items()}
+                tensors = {name: tensor.to(self.device, non_blocking=True) for name, tensor in pinned.items()}
         except torch.OutOfMemoryError:
             return batch
         return batch._replace(tensors=tensors)

@@ -118,8 +118,7 @@ class TrainingLoop:
             specs = self.loader.epoch(self.position.epoch)
             if not specs:
                 return
-            ready = ahead(specs[self.position.batch :], lambda spec: transfer.pin(self.loader.build(spec)), workers)
-            for batch in transfer(ready):
+            for batch in transfer(ahead(specs[self.position.batch :], self.loader.build, workers)):
                 self.position.batch += 1
                 yield batch
             self.position.epoch, self.position.batch = self.position.epoch + 1, 0

@@ -55,7 +55,7 @@ def save_gradients(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]
 
 
 def scale_gradients(ctx: Any, upstream: Tensor, *_: Any) -> tuple[Tensor | None, ...]:
-    x, weight, bias = (saved * upstream.to(saved.dtype) for saved in ctx.saved_tensors)
+    x, weight, bias = ((saved.to(upstream.dtype) * upstream).to(saved.dtype) for saved in ctx.saved_tensors)
     return x, weight, bias if ctx.biased else None, None, None, None, None
 
 

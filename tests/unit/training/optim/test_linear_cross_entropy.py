@@ -50,7 +50,7 @@ def both(rows: int, words: int, smoothing: float, biased: bool, tensors: Any) ->
             loss_before, loss.HELD = loss.HELD, held
             try:
                 value = projected_loss(x[None], weight, bias if biased else None, labels[None], smoothing)
-                outcomes.append([value.detach(), *torch.autograd.grad(value * 0.25, inputs)])
+                outcomes.append([value.detach(), *torch.autograd.grad(value * 0.3, inputs)])
             finally:
                 loss.HELD = loss_before
     finally:
