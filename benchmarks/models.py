@@ -33,9 +33,9 @@ VOCABULARY, DROPOUT = 4000, 0.1
 class Peer(nn.Module):
     """torch.nn.Transformer with what it leaves to its user: embeddings, positions and the output layer."""
 
-    def __init__(self, dim: int, heads: int, feedforward: int, layers: int) -> None:
+    def __init__(self, dim: int, heads: int, feedforward: int, layers: int, vocabulary: int = VOCABULARY) -> None:
         super().__init__()
-        self.table = nn.Embedding(VOCABULARY, dim)
+        self.table = nn.Embedding(vocabulary, dim)
         nn.init.normal_(self.table.weight, std=dim**-0.5)
         self.stacks = nn.Transformer(dim, heads, layers, layers, feedforward, DROPOUT, batch_first=True)
         self.stacks.encoder.norm = self.stacks.decoder.norm = None  # the paper's post-norm stacks have no more

@@ -45,7 +45,7 @@ def batch_for(name: str, seed: int = 0, fixed: bool = False) -> TaskBatch:
         return Store.of([[*rng.integers(3, 19, n), 2] for n in (3, 5, 1, 6, 2, 4, 5)])
 
     sampler = EpochSampler(Budget(64), seed)
-    spec = Spec(np.arange(7), 10 if fixed else 7, 12 if fixed else None)
+    spec = Spec(np.arange(7), 10 if fixed else 7, (11, 12) if fixed else None)
     task = TASKS[name]
     if task == "translate":
         loader: Any = PairLoader(sampler, store(), store(), 0, 1)

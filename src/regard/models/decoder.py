@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from regard.attention.dropout import drop
 from regard.models.config import DecoderConfig
-from regard.models.layers import Block, Cache, Embedding, Output, final_norm, key_mask, positions_of, start_weights
+from regard.models.layers import (
+    Block,
+    Cache,
+    Embedding,
+    Output,
+    Projection,
+    final_norm,
+    key_mask,
+    positions_of,
+    start_weights,
+)
 
 
 class Decoder(nn.Module):
@@ -21,11 +32,13 @@ class Decoder(nn.Module):
         self.output = Output(config.dim, config.vocabulary, tied=config.tied, bias=config.output_bias)
         start_weights(self, config.dim)
 
-    def forward(self, ids_BN: Tensor, mask_BK: Tensor | None = None, cache: Cache | None = None) -> Tensor:
-        """Logits (B, N, vocabulary). `mask` is True on words; it covers what the cache holds too."""
+    def forward(
+        self, ids_BN: Tensor, mask_BK: Tensor | None = None, cache: Cache | None = None, project: Projection = F.linear
+    ) -> Tensor:
+        """Logits (B, N, vocabulary), or what else `project` makes. `mask` is True on words, also on those cached."""
         x = self.embedding(ids_BN, positions_of(ids_BN, mask_BK, cache))
         x = drop(x, self.config.dropout, self.training)
         for block in self.blocks:
             x = block(x, key_mask(mask_BK), cache)
-        logits: Tensor = self.output(self.norm(x), self.embedding.table)
+        logits: Tensor = self.output(self.norm(x), self.embedding.table, project)
         return logits

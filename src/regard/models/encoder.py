@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from regard.attention.dropout import drop
@@ -12,6 +13,7 @@ from regard.models.layers import (
     Block,
     Embedding,
     Output,
+    Projection,
     final_norm,
     key_mask,
     positions_of,
@@ -35,15 +37,18 @@ class Encoder(nn.Module):
         self.class_head = nn.Linear(config.dim, len(config.labels)) if config.head == "class" else None
         start_weights(self, config.dim)
 
-    def forward(self, ids_BN: Tensor, mask_BN: Tensor | None = None, segments_BN: Tensor | None = None) -> Tensor:
+    def forward(
+        self, ids_BN: Tensor, mask_BN: Tensor | None = None, segments_BN: Tensor | None = None,
+        project: Projection = F.linear,
+    ) -> Tensor:  # fmt: skip
         """What the head makes of the text: (B, N, dim), (B, N, vocabulary) or (B, labels)."""
         x = self.encode(ids_BN, mask_BN, segments_BN)
         if self.mask_head is not None:
-            logits: Tensor = self.mask_head(x, self.embedding.table)
+            logits: Tensor = self.mask_head(x, self.embedding.table, project)
             return logits
         if self.class_head is not None:
-            classes: Tensor = self.class_head(drop(self.pool(x), self.config.dropout, self.training))
-            return classes
+            pooled = drop(self.pool(x), self.config.dropout, self.training)
+            return project(pooled, self.class_head.weight, self.class_head.bias)
         return x
 
     def encode(self, ids_BN: Tensor, mask_BN: Tensor | None = None, segments_BN: Tensor | None = None) -> Tensor:
@@ -75,6 +80,6 @@ class MaskHead(nn.Module):
         self.output = Output(config.dim, config.vocabulary, tied=True, bias=True)
         self.activation = config.activation
 
-    def forward(self, x: Tensor, table: nn.Embedding) -> Tensor:
-        logits: Tensor = self.output(self.norm(ACTIVATIONS[self.activation](self.dense(x))), table)
+    def forward(self, x: Tensor, table: nn.Embedding, project: Projection) -> Tensor:
+        logits: Tensor = self.output(self.norm(ACTIVATIONS[self.activation](self.dense(x))), table, project)
         return logits

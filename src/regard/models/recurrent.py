@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
 from regard.attention.dropout import drop
 from regard.models.config import RecurrentConfig
+from regard.models.layers import Projection
 from regard.models.seam import Seam
 
 
@@ -45,9 +46,11 @@ class Recurrent(nn.Module):
         for table in (self.source, self.target):
             nn.init.normal_(table.weight, std=config.dim**-0.5)
 
-    def forward(self, source_BN: Tensor, target_BT: Tensor, source_mask: Tensor | None = None) -> Tensor:
-        """Logits (B, T, vocabulary)."""
-        return self.advance(target_BT, self.start(source_BN, source_mask))[0]
+    def forward(
+        self, source_BN: Tensor, target_BT: Tensor, source_mask: Tensor | None = None, project: Projection = F.linear
+    ) -> Tensor:
+        """Logits (B, T, vocabulary), or what else `project` makes."""
+        return self.advance(target_BT, self.start(source_BN, source_mask), project)[0]
 
     def start(self, source_BN: Tensor, source_mask: Tensor | None = None) -> State:
         """Read the source."""
@@ -57,10 +60,11 @@ class Recurrent(nn.Module):
         state: State = self.cells.read(self.drop(self.source(source_BN)), source_mask)
         return state
 
-    def advance(self, target_BT: Tensor, state: State) -> tuple[Tensor, State]:
+    def advance(self, target_BT: Tensor, state: State, project: Projection = F.linear) -> tuple[Tensor, State]:
         """Logits after each of some more target words, and the state behind the last."""
-        logits, state = self.cells.write(self.drop(self.target(target_BT)), state, self.drop)
-        return logits, state
+        vectors, state = self.cells.write(self.drop(self.target(target_BT)), state)
+        output = self.cells.output
+        return project(self.drop(vectors), output.weight, output.bias), state
 
     def drop(self, x: Tensor) -> Tensor:
         return drop(x, self.config.dropout, self.training)
@@ -80,9 +84,9 @@ class PlainCells(nn.Module):
         _, (hidden, cell) = self.encoder(packed(x_BND, mask)[0])
         return State(hidden, cell, None, None)
 
-    def write(self, x_BTD: Tensor, state: State, drop: Callable[[Tensor], Tensor]) -> tuple[Tensor, State]:
+    def write(self, x_BTD: Tensor, state: State) -> tuple[Tensor, State]:
         out, (hidden, cell) = self.decoder(x_BTD, (state.hidden, state.cell))
-        return self.output(drop(out)), State(hidden, cell, None, None)
+        return out, State(hidden, cell, None, None)
 
 
 class AdditiveCells(nn.Module):
@@ -114,7 +118,7 @@ class AdditiveCells(nn.Module):
         memory = closed_up.gather(1, back)  # each word's vector at the word's own place again
         return State(torch.tanh(self.bridge(last[1])), None, memory, mask)
 
-    def write(self, x_BTD: Tensor, state: State, drop: Callable[[Tensor], Tensor]) -> tuple[Tensor, State]:
+    def write(self, x_BTD: Tensor, state: State) -> tuple[Tensor, State]:
         memory, mask, hidden = state.memory, state.mask, state.hidden
         assert memory is not None
         offered = self.offers(memory)
@@ -123,8 +127,7 @@ class AdditiveCells(nn.Module):
             context = self.look(hidden, memory, offered, mask)
             hidden = self.decoder(torch.cat([x_BD, context], -1), hidden)
             steps.append(torch.tanh(self.inner(torch.cat([hidden, context, x_BD], -1))))
-        logits = self.output(drop(torch.stack(steps, 1)))
-        return logits, State(hidden, None, memory, mask)
+        return torch.stack(steps, 1), State(hidden, None, memory, mask)
 
     def look(self, hidden: Tensor, memory: Tensor, offered: Tensor, mask: Tensor | None) -> Tensor:
         """The mean of the memory, weighted by the additive scores."""

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from regard.attention.dropout import drop
 from regard.models.config import TransformerConfig
-from regard.models.layers import Block, Cache, Embedding, Output, final_norm, key_mask, positions_of, start_weights
+from regard.models.layers import (
+    Block,
+    Cache,
+    Embedding,
+    Output,
+    Projection,
+    final_norm,
+    key_mask,
+    positions_of,
+    start_weights,
+)
 
 
 class Transformer(nn.Module):
@@ -26,10 +37,12 @@ class Transformer(nn.Module):
         self.output = Output(config.dim, config.target_vocabulary, tied=config.tied, bias=config.output_bias)
         start_weights(self, config.dim)
 
-    def forward(self, source_BN: Tensor, target_BT: Tensor, source_mask: Tensor | None = None) -> Tensor:
-        """Logits (B, T, vocabulary): position t says what follows target[:t + 1]."""
+    def forward(
+        self, source_BN: Tensor, target_BT: Tensor, source_mask: Tensor | None = None, project: Projection = F.linear
+    ) -> Tensor:
+        """Logits (B, T, vocabulary): position t says what follows target[:t + 1]; or what else `project` makes."""
         mask = self.mask_of(source_BN) if source_mask is None else source_mask
-        return self.decode(target_BT, self.encode(source_BN, mask), mask)
+        return self.decode(target_BT, self.encode(source_BN, mask), mask, project=project)
 
     def mask_of(self, source_BN: Tensor) -> Tensor | None:
         """True where the source is a word; None when the model has no padding."""
@@ -44,13 +57,14 @@ class Transformer(nn.Module):
         return done
 
     def decode(
-        self, target_BT: Tensor, memory: Tensor, mask: Tensor | None = None, cache: Cache | None = None
-    ) -> Tensor:
+        self, target_BT: Tensor, memory: Tensor, mask: Tensor | None = None, cache: Cache | None = None,
+        project: Projection = F.linear,
+    ) -> Tensor:  # fmt: skip
         """Logits for the words after the target's; with a cache, the target is only what is new."""
         x = self.drop(self.target(target_BT, positions_of(target_BT, None, cache)))
         for block in self.decoder:
             x = block(x, None, cache, memory, key_mask(mask))
-        logits: Tensor = self.output(self.decoder_norm(x), self.target.table)
+        logits: Tensor = self.output(self.decoder_norm(x), self.target.table, project)
         return logits
 
     def drop(self, x: Tensor) -> Tensor:

@@ -29,13 +29,10 @@ class Budget:
 
     tokens  rows times the longest row, at most
     step    lengths are rounded up to a multiple of it before rows are put together
-    fixed   every batch of one length has equally many rows, filled up with some that are not asked for: few shapes,
-            which a GPU can replay as a recording
     """
 
     tokens: int
     step: int = 4
-    fixed: bool = False
 
     def rows(self, length: int) -> int:
         rows = max(1, self.tokens // length)
@@ -44,15 +41,15 @@ class Budget:
 
 @dataclass(frozen=True)
 class Spec:
-    """One batch: which rows, in an array of how many, padded to what length (None: to the longest)."""
+    """One batch: which rows, in an array of how many, each column padded to what width (None: to its longest)."""
 
     numbers: Array
     rows: int
-    length: int | None
+    widths: tuple[int, ...] | None
 
     @property
     def filled(self) -> Array:
-        """The rows, said again until there are enough: padding alone would be a text that nobody ever trained on."""
+        """The rows, repeated until there are enough: padding alone would be a text that nobody ever trained on."""
         return np.resize(self.numbers, self.rows)
 
 
@@ -66,7 +63,7 @@ def plan(lengths: Array, budget: Budget, order: Array, rng: np.random.Generator)
         rows = budget.rows(int(length))
         for first in range(0, len(numbers), rows):
             some = numbers[first : first + rows]
-            specs.append(Spec(some, rows if budget.fixed else len(some), int(length) if budget.fixed else None))
+            specs.append(Spec(some, len(some), None))
     return [specs[place] for place in rng.permutation(len(specs))]
 
 
@@ -81,11 +78,11 @@ def epoch_order(sources: Array, weights: Sequence[float], rng: np.random.Generat
     return rng.permutation(np.concatenate(parts)) if parts else np.zeros(0, np.int64)
 
 
-def layout(store: Store, spec: Spec, pad: int, *, first: int | None = None) -> Tensor:
+def layout(store: Store, spec: Spec, pad: int, *, first: int | None = None, column: int = 0) -> Tensor:
     """Some rows of a store as one tensor of ids, each with `first` before it if that is given."""
     ids, lengths = store.rows(spec.filled)
     lead = 0 if first is None else 1
-    width = int(lengths.max(initial=0)) if spec.length is None else spec.length
+    width = int(lengths.max(initial=0)) if spec.widths is None else spec.widths[column]
     table = np.full((spec.rows, width + lead), pad, dtype=np.int64)
     inside = np.arange(width)[None, :] < lengths[:, None]
     table[:, lead:][inside] = ids

@@ -28,6 +28,11 @@ class Store:
     def lengths(self) -> Array:
         return np.diff(self.starts)
 
+    @property
+    def longest(self) -> int:
+        """The most ids that any row has."""
+        return int(self.lengths.max(initial=0))
+
     def rows(self, numbers: Array) -> tuple[Array, Array]:
         """The ids of some rows end to end, and the length of each."""
         lengths = self.starts[numbers + 1] - self.starts[numbers]

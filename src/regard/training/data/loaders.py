@@ -35,11 +35,13 @@ def loaders_for(
     """`fixed`: few shapes, for a device that replays them."""
     prepared = readable(recipe, prepared, config, listener)
     how = recipe.training
-    budget = Budget(how.batch_tokens, 8 if fixed else 4, fixed)
-    sampler = EpochSampler(budget, how.seed, prepared.sources, prepared.weights)
+    sampler = EpochSampler(Budget(how.batch_tokens), how.seed, prepared.sources, prepared.weights)
     held = in_order(EpochSampler(Budget(how.batch_tokens), how.seed))
     loader = {"translate": pairs, "generate": blocks, "mask": masked, "classify": labelled}[recipe.task]
-    return loader(recipe, prepared, config, sampler, None), loader(recipe, prepared, config, held, prepared.valid)
+    train, valid = (loader(recipe, prepared, config, *rows) for rows in ((sampler, None), (held, prepared.valid)))
+    if fixed:
+        train.sampler.fix_shapes(*train.lengths())
+    return train, valid
 
 
 def readable(recipe: Recipe, prepared: PreparedText, config: Config, listener: Listener) -> PreparedText:

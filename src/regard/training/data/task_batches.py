@@ -10,10 +10,12 @@ import torch
 from torch import Tensor
 
 from regard.text.batches import Budget, Spec, epoch_order, layout, plan
+from regard.text.length_classes import LengthClasses
 from regard.text.store import Array, Store
 from regard.text.subwords import Sampled
 
 Column = Store | Sampled
+Columns = tuple[Array, ...]  # of lengths: of source and target, or of one text
 BatchTensors = dict[str, Tensor]
 IGNORE_INDEX = -100  # the label of a position that no loss is taken at
 
@@ -28,6 +30,13 @@ class TaskBatch(NamedTuple):
 
 class BatchLoader(Protocol):
     """Epoch after epoch of batches, the same for the same seed."""
+
+    @property
+    def sampler(self) -> EpochSampler:
+        """What its epochs are drawn by."""
+
+    def lengths(self) -> tuple[Columns, tuple[int, ...]]:
+        """How long the rows of the first epoch are, and the longest of any epoch, both by column."""
 
     def epoch(self, number: int) -> list[Spec]:
         """The batches of an epoch, in order."""
@@ -46,15 +55,29 @@ class EpochSampler:
     weights: tuple[float, ...] = (1.0,)
     shuffled: bool = True
     number: int = 0
+    classes: LengthClasses | None = None  # few shapes, for a device that replays them
 
     def rng(self, *more: int) -> np.random.Generator:
         return np.random.default_rng((self.seed, self.number, *more))
 
-    def plan(self, number: int, lengths: Array) -> list[Spec]:
+    def order(self, number: int, count: int) -> Array:
+        """The rows of an epoch, some of them perhaps more than once."""
         self.number = number
-        sources = self.sources if len(self.sources) else np.zeros(len(lengths), np.int64)
-        order = epoch_order(sources, self.weights, self.rng()) if self.shuffled else np.arange(len(lengths))
-        return plan(lengths, self.budget, order, self.rng(1))
+        sources = self.sources if len(self.sources) else np.zeros(count, np.int64)
+        return epoch_order(sources, self.weights, self.rng()) if self.shuffled else np.arange(count)
+
+    def plan(self, number: int, *lengths: Array) -> list[Spec]:
+        """The batches of an epoch, from the lengths of its rows, by column."""
+        order = self.order(number, len(lengths[0]))
+        if self.classes is not None:
+            return self.classes.plan(lengths, order, self.rng(1))
+        return plan(np.maximum.reduce(lengths), self.budget, order, self.rng(1))
+
+    def fix_shapes(self, lengths: Columns, longest: tuple[int, ...]) -> None:
+        """From now on every epoch has the same few shapes: those that suit the first."""
+        order = self.order(0, len(lengths[0]))
+        if len(order):
+            self.classes = LengthClasses.of([column[order] for column in lengths], self.budget, longest)
 
 
 @dataclass
@@ -68,14 +91,18 @@ class PairLoader:
     start: int
     now: tuple[Store, Store] | None = None
 
+    def lengths(self) -> tuple[Columns, tuple[int, ...]]:
+        columns = self.source, self.target
+        return tuple(at(column, 0).lengths for column in columns), tuple(column.longest for column in columns)
+
     def epoch(self, number: int) -> list[Spec]:
         self.now = at(self.source, number), at(self.target, number)
-        return self.sampler.plan(number, np.maximum(self.now[0].lengths, self.now[1].lengths))
+        return self.sampler.plan(number, self.now[0].lengths, self.now[1].lengths)
 
     def build(self, spec: Spec) -> TaskBatch:
         assert self.now is not None
         source = layout(self.now[0], spec, self.pad)
-        target = layout(self.now[1], spec, self.pad, first=self.start)
+        target = layout(self.now[1], spec, self.pad, first=self.start, column=1)
         labels = labels_of(target[:, 1:], self.now[1], spec)
         words = int((labels != IGNORE_INDEX).sum())
         lengths = self.now[0].starts[spec.numbers + 1] - self.now[0].starts[spec.numbers]
@@ -103,8 +130,16 @@ class BlockLoader:
     block: int
     shift: int = 0
 
+    @property
+    def count(self) -> int:
+        """How many blocks there are."""
+        return max((len(self.text) - 1) // self.block, 1)
+
+    def lengths(self) -> tuple[Columns, tuple[int, ...]]:
+        return (np.full(self.count, self.block),), (self.block,)
+
     def epoch(self, number: int) -> list[Spec]:
-        count = max((len(self.text) - 1) // self.block, 1)
+        count = self.count
         self.sampler.number = number
         spare = len(self.text) - 1 - count * self.block
         self.shift = int(self.sampler.rng(2).integers(0, spare + 1)) if self.sampler.shuffled and spare > 0 else 0
@@ -132,6 +167,9 @@ class MaskedLoader:
     special: tuple[int, ...]
     share: float
 
+    def lengths(self) -> tuple[Columns, tuple[int, ...]]:
+        return (self.text.lengths,), (self.text.longest,)
+
     def epoch(self, number: int) -> list[Spec]:
         return self.sampler.plan(number, self.text.lengths)
 
@@ -156,6 +194,9 @@ class LabelledLoader:
     text: Store
     labels: Array
     pad: int
+
+    def lengths(self) -> tuple[Columns, tuple[int, ...]]:
+        return (self.text.lengths,), (self.text.longest,)
 
     def epoch(self, number: int) -> list[Spec]:
         return self.sampler.plan(number, self.text.lengths)

@@ -12,6 +12,7 @@ from regard.errors import InputError
 from regard.models.checkpoint import Model
 from regard.text.batches import ahead
 from regard.training.data.task_batches import BatchLoader, TaskBatch
+from regard.training.data.transfer import Transfer
 from regard.training.loop.checkpoint_files import Position, save_state
 from regard.training.loop.clock import Clock
 from regard.training.loop.pace import SAVED, Deadline, Pace
@@ -110,12 +111,14 @@ class TrainingLoop:
         return f"no better for {self.how.patience} validations" if self.workers.agree(tired) else ""
 
     def batches(self) -> Iterator[TaskBatch]:
-        """From where the position says, epoch after epoch."""
+        """From where the position says, epoch after epoch. A batch counts when it is worked on, not when ready."""
+        transfer = Transfer.to(self.update.gradients.device)
+        workers = max(self.how.workers, int(transfer.staged))  # beside a GPU one thread has nothing else to do
         while True:
             specs = self.loader.epoch(self.position.epoch)
             if not specs:
                 return
-            for batch in ahead(specs[self.position.batch :], self.loader.build, self.how.workers):
+            for batch in transfer(ahead(specs[self.position.batch :], self.loader.build, workers)):
                 self.position.batch += 1
                 yield batch
             self.position.epoch, self.position.batch = self.position.epoch + 1, 0

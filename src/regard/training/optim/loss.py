@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from regard.models.layers import Projection
 from regard.training.data.task_batches import IGNORE_INDEX, BatchTensors
+from regard.training.optim.linear_cross_entropy import linear_cross_entropy
 from regard.training.recipe.recipe import Recipe
 
+HELD = 1 << 28  # logits that are held together: 1 GiB in float32, and as much again for their gradients
 Model = Callable[..., Tensor]
+Forward = Callable[..., Tensor]  # (model, batch[, project])
 Objective = Callable[[Any, BatchTensors, Tensor], Tensor]  # the last: how much two passes must agree
 
 
@@ -22,26 +27,33 @@ def objective_for(recipe: Recipe) -> Objective:
 
     def objective(model: Model, batch: BatchTensors, weight: Tensor) -> Tensor:
         if alone:
-            return summed_cross_entropy(forward(model, batch), batch["labels"], smoothing)
+            return forward(model, batch, partial(projected_loss, labels=batch["labels"], smoothing=smoothing))
         return r_drop_loss(forward, model, batch, smoothing, weight)
 
     return objective
 
 
-def translate(model: Model, batch: BatchTensors) -> Tensor:
-    return model(batch["source"], batch["target"])
+def translate(model: Model, batch: BatchTensors, project: Projection = F.linear) -> Tensor:
+    return model(batch["source"], batch["target"], project=project)
 
 
-def read(model: Model, batch: BatchTensors) -> Tensor:
-    return model(batch["ids"])
+def read(model: Model, batch: BatchTensors, project: Projection = F.linear) -> Tensor:
+    return model(batch["ids"], project=project)
 
 
-FORWARDS: dict[str, Callable[[Model, BatchTensors], Tensor]] = {
+FORWARDS: dict[str, Forward] = {
     "translate": translate,
     "generate": read,
     "mask": read,
     "classify": read,
 }
+
+
+def projected_loss(x: Tensor, weight: Tensor, bias: Tensor | None, labels: Tensor, smoothing: float) -> Tensor:
+    """The loss in place of the logits: from all of them, or, where they are too many to hold, some at a time."""
+    if labels.numel() * len(weight) > HELD:
+        return linear_cross_entropy(x, weight, bias, labels, smoothing, IGNORE_INDEX)
+    return summed_cross_entropy(F.linear(x, weight, bias), labels, smoothing)
 
 
 def summed_cross_entropy(logits: Tensor, labels: Tensor, smoothing: float = 0.0) -> Tensor:
@@ -55,13 +67,7 @@ def summed_cross_entropy(logits: Tensor, labels: Tensor, smoothing: float = 0.0)
     )
 
 
-def r_drop_loss(
-    forward: Callable[[Model, BatchTensors], Tensor],
-    model: Model,
-    batch: BatchTensors,
-    smoothing: float,
-    weight: Tensor,
-) -> Tensor:
+def r_drop_loss(forward: Forward, model: Model, batch: BatchTensors, smoothing: float, weight: Tensor) -> Tensor:
     """R-Drop: the batch goes through twice with other dropout, and the two answers must agree as well as be right."""
     twice = {name: torch.cat([tensor, tensor]) for name, tensor in batch.items()}
     logits = forward(model, twice).float()

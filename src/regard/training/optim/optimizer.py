@@ -16,11 +16,14 @@ from regard.training.recipe.recipe import Training
 MOMENTS = ("exp_avg", "exp_avg_sq", "step")
 
 
-def optimizer_for(model: nn.Module, how: Training) -> torch.optim.Optimizer:
-    """Adam as in the paper, or AdamW, which leaves biases, norms and embeddings undecayed."""
+def optimizer_for(model: nn.Module, how: Training, *, fused: bool | None = None) -> torch.optim.Optimizer:
+    """Adam as in the paper, or AdamW, which leaves biases, norms and embeddings undecayed.
+
+    `fused`, as on every GPU: one launch for all tensors, and a rate that a recorded step reads anew.
+    """
     weights = [p for p in model.parameters() if p.requires_grad]
     options: dict[str, Any] = {"lr": how.rate, "betas": how.betas, "eps": how.epsilon}
-    if weights[0].is_cuda:  # one launch for all tensors, and a rate that a recorded step reads anew
+    if weights[0].is_cuda if fused is None else fused:
         rate = torch.tensor(how.rate, device=weights[0].device)
         options |= {"lr": rate, "fused": True, "capturable": True}
     if how.optimizer == "adam":

@@ -16,14 +16,16 @@ from regard.training.loop.loop import TrainingLoop
 from regard.training.loop.pace import Deadline
 from regard.training.loop.selection import selection_for
 from regard.training.loop.validation import Validation
+from regard.training.loop.warm_up import WarmUp
 from regard.training.optim.gradients import Gradients
+from regard.training.optim.graph_update import GraphUpdate
 from regard.training.optim.loss import objective_for
-from regard.training.optim.updates import GraphUpdate, Update
+from regard.training.optim.updates import Update
 from regard.training.optim.workers import Workers
 from regard.training.plan.planning import ProbeSetup
 from regard.training.recipe.build_model import config_for, fine_tune_from, start_folder
 from regard.training.recipe.recipe import Recipe
-from regard.training.report.events import Listener
+from regard.training.report.events import Listener, Note
 from regard.training.run.train_options import TrainOptions
 
 
@@ -47,8 +49,14 @@ class RunBuilder:
         fixed = self.uses_graphs(recipe, model)
         loader, held = loaders_for(recipe, self.prepared, model.config, fixed=fixed, listener=listener)
         half = half_precision(how.precision, self.options.device)
+        update = self.update(recipe, model, self.workers)
+        if isinstance(update, GraphUpdate):
+            classes = loader.sampler.classes
+            update.warm_up = WarmUp(listener, 0 if classes is None else len(classes.rows), how.compile)
+        elif how.compile:
+            listener(Note("the update is compiled with its first batches: these steps take longer"))
         return TrainingLoop(
-            model, how, loader, self.update(recipe, model, self.workers),
+            model, how, loader, update,
             Validation(recipe, model, self.prepared.tokenizer, held, self.prepared.valid, half),
             out, selection_for(recipe), lambda: save_model(model, out),
             listener, self.workers, stop_reason, deadline=deadline,

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from regard.errors import InputError
+from regard.text.length_classes import CLASSES
 from regard.training.data.loaders import loaders_for
 from regard.training.data.prepared_text import PreparedText
 from regard.training.recipe.recipe import read_recipe
@@ -61,7 +62,7 @@ def test_pieces_drawn_anew_that_may_not_fit_the_positions_are_refused_before_tra
     assert go(train, tmp_path / "enough", TINY, how, {"model.max_length": longest}).status == "finished"
 
 
-def loaders(tmp_path: Path, task: str, **training: Any) -> tuple[Any, Any, PreparedText]:
+def loaders(tmp_path: Path, task: str, fixed: bool = False, **training: Any) -> tuple[Any, Any, PreparedText]:
     """The two loaders of a task, fresh."""
     rows: list[Any] = numbers(80)
     if task == "classify":
@@ -80,7 +81,7 @@ def loaders(tmp_path: Path, task: str, **training: Any) -> tuple[Any, Any, Prepa
         "mask": lambda: encoder(vocabulary=size, head="mask"),
         "classify": lambda: encoder(vocabulary=size, head="class", labels=("a", "b")),
     }[task]()
-    return *loaders_for(read_recipe({"task": task, **tables}), prepared, config, fixed=False), prepared
+    return *loaders_for(read_recipe({"task": task, **tables}), prepared, config, fixed=fixed), prepared
 
 
 TASKS = ["translate", "generate", "mask", "classify"]
@@ -92,13 +93,36 @@ def listed(loader: Any, specs: Any) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("dropout", [0.0, 0.3])
-def test_a_loader_goes_on_in_the_middle_of_an_epoch(task: str, dropout: float, tmp_path: Path) -> None:
-    loader, _, _ = loaders(tmp_path, task, subword_dropout=dropout if task == "translate" else 0.0)
+@pytest.mark.parametrize("fixed", [False, True])
+def test_a_loader_goes_on_in_the_middle_of_an_epoch(task: str, dropout: float, fixed: bool, tmp_path: Path) -> None:
+    loader, _, _ = loaders(tmp_path, task, fixed, subword_dropout=dropout if task == "translate" else 0.0)
     epochs = [listed(loader, loader.epoch(number)) for number in range(3)]
     assert epochs[0] != epochs[1] != epochs[2]
-    again, _, _ = loaders(tmp_path, task, subword_dropout=dropout if task == "translate" else 0.0)
+    again, _, _ = loaders(tmp_path, task, fixed, subword_dropout=dropout if task == "translate" else 0.0)
     assert listed(again, again.epoch(2)[3:]) == epochs[2][3:]
     assert listed(again, again.epoch(1)) == epochs[1]
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_with_few_shapes_every_text_is_asked_for_once(task: str, tmp_path: Path) -> None:
+    """In pieces that are drawn anew as well: no epoch has a shape that another start of the run would not have."""
+    how = {"subword_dropout": 0.3} if task == "translate" else {}
+    loader, _, _ = loaders(tmp_path, task, True, **how)
+    plain, _, _ = loaders(tmp_path, task, False, **how)
+    shapes = set()
+    for epoch in range(4):
+        batches = [loader.build(spec) for spec in loader.epoch(epoch)]
+        shapes |= {tuple(tensor.shape for tensor in batch.tensors.values()) for batch in batches}
+        every = [plain.build(spec) for spec in plain.epoch(epoch)]
+        assert sum(batch.tokens for batch in batches) == sum(batch.tokens for batch in every)
+        if task != "mask":  # which hides other words in other batches
+            assert words_of(batches) == words_of(every)
+    assert len(shapes) <= CLASSES + 1
+
+
+def words_of(batches: Any) -> list[int]:
+    """All labels, in order of size."""
+    return sorted(label for batch in batches for label in batch.tensors["labels"].flatten().tolist() if label != -100)
 
 
 @pytest.mark.parametrize("task", TASKS)

@@ -17,7 +17,8 @@ from regard.training.data.task_batches import (
 )
 from regard.training.loop.checkpoint_files import checkpoints, read_state
 from regard.training.optim.gradients import Gradients
-from regard.training.optim.updates import GraphUpdate, SkippedSteps, Update
+from regard.training.optim.graph_update import GraphUpdate
+from regard.training.optim.updates import SkippedSteps, Update
 from regard.training.optim.workers import Workers
 from regard.training.recipe.recipe import Training
 from regard.training.report.events import Saved, Stepped
