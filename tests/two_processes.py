@@ -1,7 +1,7 @@
 """One run in several processes, and what each of them did.
 
 As a script, `torchrun -m tests.two_processes CORPUS FOLDER FAULT SETTINGS` is one of the processes. FAULT is empty,
-"stop:5" for a signal at step 5, "kill:5" for a kill of the last process at step 5 of the first start, "scarce:1" where
+"stop:5" for a signal at step 5, "kill:5" for a kill of the last process, once, at step 5, "scarce:1" where
 memory runs out in the second process, or "blind:1" where it cannot open what the first one prepared. SETTINGS are JSON.
 Each appends to FOLDER-RANK.jsonl what its dropout is about to draw and its losses, step by step, and how it ended.
 Without torchrun, `python -m tests.two_processes` imports everything once and then forks processes again and again, as
@@ -146,7 +146,7 @@ def main(corpus: str, folder: str, fault: str, how: str = json.dumps(RANDOM)) ->
     """One of the processes; whether it ended well."""
     rank = int(os.environ["RANK"])
     kind, _, number = fault.partition(":")
-    last = rank == int(os.environ["WORLD_SIZE"]) - 1
+    last, killed = rank == int(os.environ["WORLD_SIZE"]) - 1, Path(f"{folder}-killed")
     plain_step, plain_open, plain_one = TrainingLoop.step, Preparation.open, Gradients.one
 
     def note(**what: Any) -> None:
@@ -155,7 +155,8 @@ def main(corpus: str, folder: str, fault: str, how: str = json.dumps(RANDOM)) ->
 
     def step(training: TrainingLoop, batch: TaskBatch) -> torch.Tensor:
         number_now = training.position.step + 1
-        if kind == "kill" and last and number_now == int(number) and os.environ["TORCHELASTIC_RESTART_COUNT"] == "0":
+        if kind == "kill" and last and number_now == int(number) and not killed.exists():
+            killed.touch()
             os.kill(os.getpid(), signal.SIGKILL)
         draws = next_draws()
         loss = plain_step(training, batch)
