@@ -68,7 +68,7 @@ def train(
     options = TrainOptions(Path(out), base, strict, device_of(device), threads, listener, begun, free)
     if dry_run:
         return rehearse(recipe, options)
-    with restore_torch_settings(), StopSignals() as signals, process_group(options.device) as workers:
+    with restore_torch_settings(), process_group(options.device) as workers, StopSignals() as signals:
         return Trainer(recipe, options, workers, signals).go()
 
 

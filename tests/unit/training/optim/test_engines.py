@@ -18,13 +18,13 @@ LAYOUTS = ("replicated", "sharded")
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("processes", [2, 3])
 def test_several_processes_make_the_updates_of_one(processes: int, layout: str, together: Launcher) -> None:
-    together.call("tests.engine_cases:like_one", processes, layout)
+    together.call("tests.engine_cases:run", processes, "like_one", layout)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_a_gradient_that_is_not_finite_anywhere_is_skipped_everywhere(layout: str, together: Launcher) -> None:
-    together.call("tests.engine_cases:skipped_together", 2, layout)
+    together.call("tests.engine_cases:run", 2, "skipped_together", layout)
 
 
 def test_where_memory_runs_out_all_take_smaller_parts(together: Launcher) -> None:
-    together.call("tests.engine_cases:split_together", 3)
+    together.call("tests.engine_cases:run", 3, "split_together")
