@@ -61,15 +61,17 @@ def train(
     extra = {"training.minutes": minutes, "training.seed": seed, "training.layout": layout}
     settings = [*settings, *named, *(f"{key}={value}" for key, value in extra.items() if value is not None)]
     file_options = FileOptions(None if columns is None else tuple(columns), encoding)
-    recipe = resolve(Request(what, base, settings, task, file_options))
+    request = Request(what, base, settings, task, file_options)
     if tensorboard and not dry_run:
         listener = Board(Path(out), listener)
     free = free_settings(settings, not names_recipe(what))
     options = TrainOptions(Path(out), base, strict, device_of(device), threads, listener, begun, free)
-    if dry_run:
-        return rehearse(recipe, options)
-    with restore_torch_settings(), process_group(options.device) as workers, StopSignals() as signals:
-        return Trainer(recipe, options, workers, signals).go()
+    with restore_torch_settings(), process_group(options.device) as workers:
+        recipe = workers.together(lambda: resolve(request))
+        if dry_run:
+            return rehearse(recipe, options)
+        with StopSignals() as signals:
+            return Trainer(recipe, options, workers, signals).go()
 
 
 @contextmanager
