@@ -201,6 +201,7 @@ def test_two_processes_give_the_weights_of_one(corpus: Path, tmp_path: Path) -> 
     command += ["train", str(corpus), "--out", str(tmp_path / "two"), "--device", "cpu", "--threads", "1", *words]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=ROOT, check=False)
     assert done.returncode == 0, done.stderr
+    assert done.stdout.count("is ready") == done.stderr.count("finished: 8 steps") == 1
     one, two = (load_file(tmp_path / name / "model.safetensors") for name in ("one", "two"))
     assert one.keys() == two.keys()
     for name in one:

@@ -14,7 +14,7 @@ import typer
 from regard.cli.lines import plain
 from regard.cli.texts import COLUMNS, ENCODING, as_columns
 from regard.cli.verb import write
-from regard.errors import FileError, InputError
+from regard.errors import FileError, InputError, RegardError
 
 if TYPE_CHECKING:
     from regard.training import Outcome
@@ -50,6 +50,9 @@ def train(
     threads: int | None = typer.Option(
         None, min=1, help="How many threads the CPU uses; by default what is fastest now, and what a run began with."
     ),
+    layout: str | None = typer.Option(
+        None, metavar="LAYOUT", help="Of the weights over torchrun's processes: replicated (DDP) or sharded (FSDP2)."
+    ),
     dry_run: bool = typer.Option(False, "--dry-run", help="Print the recipe and the sizes; train nothing."),
     tensorboard: bool = typer.Option(False, "--tensorboard", help="Write FOLDER/tensorboard too (an extra)."),
     quiet: bool = typer.Option(False, "--quiet", help="No progress, only warnings."),
@@ -67,16 +70,27 @@ def train(
     how = {
         "data": data, "settings": settings or [], "task": task, "strict": strict, "device": device, "minutes": minutes,
         "seed": seed, "threads": threads, "tensorboard": tensorboard, "columns": as_columns(columns),
-        "encoding": encoding, "start": start,
+        "encoding": encoding, "start": start, "layout": layout,
     }  # fmt: skip
     try:
         if dry_run:
             rehearse(given, folder, how, json)
         else:
             run(given, folder, how, quiet, json)
+    except RegardError as error:
+        if said_by_another(error):
+            raise typer.Exit(2) from error
+        raise
     except KeyboardInterrupt:  # before training listens to it, or the second one
         typer.echo("regard: stopped", err=True)
         raise typer.Exit(130) from None
+
+
+def said_by_another(error: RegardError) -> bool:
+    """Of what all processes of torchrun find wrong alike, the first one speaks."""
+    from regard.training import SharedError, first_process
+
+    return isinstance(error, SharedError) and not first_process()
 
 
 def check_arguments(what: list[str] | None, out: Path | None, json: bool) -> tuple[str | list[str], Path]:
@@ -110,16 +124,19 @@ def list_recipes(json: bool) -> None:
 def run(given: str | list[str], folder: Path, how: dict[str, Any], quiet: bool, json: bool) -> None:
     """Train, and say where the model is and what to type next."""
     from regard.cli.progress import TrainingProgress
+    from regard.training import first_process
     from regard.training import train as train_model
 
-    with TrainingProgress(quiet, quick=quick_command(folder)) as progress:
+    speaks = first_process()
+    with TrainingProgress(quiet or not speaks, quick=quick_command(folder)) as progress:
         outcome = train_model(given, folder, listener=progress, **how)
-    if json:
+    if json and speaks:
         write(as_json(outcome), "-")
     if outcome.status == "interrupted":
-        typer.echo(f"saved at step {outcome.step:,}; the same command goes on from there", err=True)
+        if speaks:
+            typer.echo(f"saved at step {outcome.step:,}; the same command goes on from there", err=True)
         raise typer.Exit(INTERRUPTED.get(outcome.why, 130))
-    if not json:
+    if speaks and not json:
         write("\n".join(outcome_lines(outcome, progress.source)), "-")
 
 
@@ -171,12 +188,15 @@ def next_command(folder: Path, source: str) -> str:
 
 def rehearse(given: str | list[str], folder: Path, how: dict[str, Any], json: bool) -> None:
     """Print the recipe, and as comments the size of the model and what would be read: the output is a recipe too."""
+    from regard.training import first_process
     from regard.training import train as train_model
     from regard.training.report.events import Note
 
     events: list[Event] = []
     outcome = train_model(given, folder, dry_run=True, listener=events.append, **how)
     notes = [event.text for event in events if isinstance(event, Note)]
+    if not first_process():
+        return
     if json:
         write(as_json(outcome, notes=notes), "-")
         return

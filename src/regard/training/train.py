@@ -39,6 +39,7 @@ def train(
     minutes: float | None = None,
     seed: int | None = None,
     threads: int | None = None,
+    layout: str | None = None,
     dry_run: bool = False,
     tensorboard: bool = False,
     listener: Listener = silent,
@@ -51,23 +52,26 @@ def train(
     folder, or a name) to fine-tune: with its tokenizer and sizes, and at a lower rate. The same call again goes on
     where the last one stopped; when nothing is left to do it says so. `strict` makes every dropped row an error.
     `minutes` is all the time there is: sizes and steps are chosen to end in it. `threads` is how many the CPU uses, by
-    a short measurement if not given; a resumed run uses those it began with. `tensorboard` writes the curves for it
-    too, as they come.
+    a short measurement if not given; a resumed run uses those it began with. `layout` is for several processes, as
+    torchrun starts them: "replicated" (each has all weights) or "sharded" (each has its share of them). `tensorboard`
+    writes the curves for it too, as they come.
     """
     base, begun = Path("." if data is None else data), time.monotonic()
     named = [] if start is None else [tomli_w.dumps({"start": str(start)}).strip()]
-    extra = {"training.minutes": minutes, "training.seed": seed}
+    extra = {"training.minutes": minutes, "training.seed": seed, "training.layout": layout}
     settings = [*settings, *named, *(f"{key}={value}" for key, value in extra.items() if value is not None)]
     file_options = FileOptions(None if columns is None else tuple(columns), encoding)
-    recipe = resolve(Request(what, base, settings, task, file_options))
+    request = Request(what, base, settings, task, file_options)
     if tensorboard and not dry_run:
         listener = Board(Path(out), listener)
     free = free_settings(settings, not names_recipe(what))
     options = TrainOptions(Path(out), base, strict, device_of(device), threads, listener, begun, free)
-    if dry_run:
-        return rehearse(recipe, options)
-    with restore_torch_settings(), StopSignals() as signals, process_group(options.device) as workers:
-        return Trainer(recipe, options, workers, signals).go()
+    with restore_torch_settings(), process_group(options.device) as workers:
+        recipe = workers.together(lambda: resolve(request))
+        if dry_run:
+            return rehearse(recipe, options)
+        with StopSignals() as signals:
+            return Trainer(recipe, options, workers, signals).go()
 
 
 @contextmanager

@@ -20,6 +20,7 @@ from regard.cli.train import next_command, train
 from regard.cli.verb import VerbCommand
 from regard.errors import InputError
 from regard.models import DecoderConfig, EncoderConfig, TransformerConfig, build, save_model
+from regard.training.optim.workers import SharedError
 from regard.training.report.events import Note, Planned, Sample, Started, Validated
 
 RECIPE = 'name = "x"\n\n[training]\nsteps = 10\n'
@@ -75,7 +76,7 @@ def test_every_option_reaches_training(core: Core, tmp_path: Path) -> None:
     result = run(
         "a.en", "a.fr", "--out", str(tmp_path), "--data", "d", "--set", "training.steps=5", "--set", "name=x",
         "--task", "translate", "--strict", "--device", "cpu", "--seed", "3", "--threads", "2", "--encoding", "cp1252",
-        "--columns", "2,name", "--start", "m", "--minutes", "2.5",
+        "--columns", "2,name", "--start", "m", "--minutes", "2.5", "--layout", "sharded",
     )  # fmt: skip
     assert result.exit_code == 0, result.output
     listener = core.asked.pop("listener")
@@ -83,7 +84,7 @@ def test_every_option_reaches_training(core: Core, tmp_path: Path) -> None:
     assert core.asked == {
         "what": ["a.en", "a.fr"], "out": tmp_path, "data": Path("d"), "settings": ["training.steps=5", "name=x"],
         "task": "translate", "strict": True, "device": "cpu", "minutes": 2.5, "seed": 3, "threads": 2,
-        "tensorboard": False, "columns": [2, "name"], "encoding": "cp1252", "start": "m",
+        "tensorboard": False, "columns": [2, "name"], "encoding": "cp1252", "start": "m", "layout": "sharded",
     }  # fmt: skip
 
 
@@ -93,7 +94,7 @@ def test_what_is_left_out_is_as_training_has_it(core: Core, tmp_path: Path) -> N
     assert core.asked == {
         "what": "multi30k-en-fr", "out": tmp_path, "data": None, "settings": [], "task": None, "strict": False,
         "device": "auto", "minutes": None, "seed": None, "threads": None, "tensorboard": False,
-        "columns": None, "encoding": None, "start": None,
+        "columns": None, "encoding": None, "start": None, "layout": None,
     }  # fmt: skip
 
 
@@ -251,3 +252,27 @@ def test_the_next_command_for_what_fills_in_words_has_a_mask(tmp_path: Path) -> 
 def test_help_needs_no_torch() -> None:
     program = "import sys, regard.cli.train; assert not {'torch', 'rich.live', 'pydantic'} & sys.modules.keys()"
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+@pytest.mark.parametrize(("rank", "words"), [("0", "is ready"), ("1", "")])
+def test_of_several_processes_the_first_speaks(
+    rank: str, words: str, core: Core, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RANK", rank)
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    core.outcome = {"status": "finished"}
+    core.events = [Note("reading")]
+    done = run("x.tsv", "--out", str(tmp_path))
+    assert done.exit_code == 0
+    assert bool(done.output) == bool(words)
+    assert words in done.output
+    core.outcome = {"status": "interrupted", "why": "SIGTERM"}
+    stopped = run("x.tsv", "--out", str(tmp_path))
+    assert stopped.exit_code == 143
+    assert bool(stopped.output) == bool(words)
+    core.error = SharedError("all say so")
+    failed = run("x.tsv", "--out", str(tmp_path))
+    assert failed.exit_code == 2
+    assert ("all say so" in failed.output) == bool(words)
+    core.error = InputError("only this one")
+    assert "only this one" in run("x.tsv", "--out", str(tmp_path)).output

@@ -213,6 +213,15 @@ def part_of(batch: TaskBatch, number: int, parts: int) -> TaskBatch:
     return batch._replace(tensors={name: tensor[number::parts] for name, tensor in batch.tensors.items()})
 
 
+def rows_of(batch: TaskBatch, number: int, parts: int) -> TaskBatch:
+    """As `part_of`, but never empty: a worker without rows gets one without labels, and takes part like the others."""
+    part = part_of(batch, number, parts)
+    if len(part.tensors["labels"]):
+        return part
+    tensors = {name: tensor[:1] for name, tensor in batch.tensors.items()}
+    return batch._replace(tensors={**tensors, "labels": torch.full_like(tensors["labels"], IGNORE_INDEX)})
+
+
 def in_order(sampler: EpochSampler) -> EpochSampler:
     """The same without shuffling, for validation."""
     return replace(sampler, shuffled=False, weights=(1.0,), sources=np.zeros(0, np.int64))

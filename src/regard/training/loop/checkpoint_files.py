@@ -21,10 +21,12 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from regard.errors import FileError
+from regard.models.checkpoint import replace_file
 from regard.training.data.durable import sync
 
 FORMAT = 1
 PREFIX, PART = "step-", ".part"
+PARTS = "micro_batches"  # a file that says in how many parts the next start must take its batches, at least
 
 
 @dataclass
@@ -117,6 +119,19 @@ def sweep(folder: Path) -> None:
         shutil.rmtree(path, ignore_errors=True)
     for path in folder.parent.glob(f".*{PART}"):
         path.unlink(missing_ok=True)
+
+
+def remember_parts(folder: Path, parts: int) -> None:
+    """For the next start: this one ends before it could save anything."""
+    folder.mkdir(parents=True, exist_ok=True)
+    replace_file(folder / PARTS, lambda path: path.write_text(f"{parts}\n", encoding="utf-8"))
+
+
+def remembered_parts(folder: Path) -> int:
+    try:
+        return int((folder / PARTS).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return 1
 
 
 def read_state(path: Path) -> tuple[Position, dict[str, Tensor]]:

@@ -13,12 +13,12 @@ from regard.models.checkpoint import Model
 from regard.text.batches import ahead
 from regard.training.data.task_batches import BatchLoader, TaskBatch
 from regard.training.data.transfer import Transfer
-from regard.training.loop.checkpoint_files import Position, save_state
+from regard.training.loop.checkpoint_files import Position, remember_parts, save_state
 from regard.training.loop.clock import Clock
 from regard.training.loop.pace import SAVED, Deadline, Pace
 from regard.training.loop.selection import Selection
 from regard.training.loop.training_state import TrainingState
-from regard.training.optim.optimizer import averaged_weights
+from regard.training.optim.gradients import OutOfMemory
 from regard.training.optim.schedule import rate_at
 from regard.training.optim.updates import SkippedSteps, Update
 from regard.training.optim.workers import Workers
@@ -33,7 +33,10 @@ REPORT_EVERY = 0.1  # seconds between two reports of where training stands
 
 @dataclass
 class TrainingLoop:
-    """All that a loop works on. `validate` scores the weights as they are; `keep_model` writes them down."""
+    """All that a loop works on. `validate` scores the weights as they are; `save_model` writes them down.
+
+    `gathered` is where the first process puts together weights of which each has a share, to do either.
+    """
 
     model: Model
     how: Training
@@ -49,6 +52,7 @@ class TrainingLoop:
     position: Position = field(default_factory=Position)
     interrupted: bool = False  # someone asked one of the processes to stop
     deadline: Deadline | None = None
+    gathered: Model | None = None
     pace: Pace = field(init=False)
     state: TrainingState = field(init=False)
     reported_end: int = 0  # the last step, as it was said last
@@ -56,7 +60,7 @@ class TrainingLoop:
     def __post_init__(self) -> None:
         self.pace = Pace.of(self.how.steps, self.position.moved)
         self.update.schedule_position = lambda step: self.pace.schedule_position(step)
-        self.state = TrainingState(self.model, self.update, self.workers)
+        self.state = TrainingState(self.model, self.update, self.workers, self.gathered)
 
     # What is kept of it
 
@@ -73,9 +77,9 @@ class TrainingLoop:
 
     def save(self) -> None:
         states = self.workers.gather(self.state.rng_state())
+        tensors = self.state.tensors() | {name: state for own in states for name, state in own.items()}
         if self.workers.first:
             keep = max(self.how.keep, self.how.last if self.how.average == "last" else 0)
-            tensors = self.state.tensors() | {name: state for own in states for name, state in own.items()}
             save_state(self.folder / "checkpoints", self.position, tensors, keep, self.planned)
             self.listener(Saved(self.position.step))
         self.workers.wait()
@@ -126,7 +130,11 @@ class TrainingLoop:
     def step(self, batch: TaskBatch) -> Tensor:
         """One update."""
         self.position.step += 1
-        loss = self.update(batch, self.position.step)
+        try:
+            loss = self.update(batch, self.position.step)
+        except OutOfMemory as error:
+            remember_parts(self.folder / "checkpoints", error.parts)
+            raise
         parts = self.update.gradients.parts
         if parts != self.position.micro_batches:
             self.position.micro_batches = parts
@@ -214,12 +222,13 @@ class TrainingLoop:
     def validate_model(self) -> None:
         """Validate (the average, where one is kept) and keep the best."""
         position = self.position
-        if self.workers.first:
-            with averaged_weights(self.update.average):
-                validated = self.validate(position.step)
-                better, position.best = self.select(validated, position.best)
-                if better:
-                    position.best_step = position.step
-                    self.save_model()
-            position.waited = 0 if better else position.waited + 1
-            self.listener(replace(validated, best=better))
+        with self.state.evaluated():  # in every process: each may hold a share
+            if not self.workers.first:
+                return
+            validated = self.validate(position.step)
+            better, position.best = self.select(validated, position.best)
+            if better:
+                position.best_step = position.step
+                self.save_model()
+        position.waited = 0 if better else position.waited + 1
+        self.listener(replace(validated, best=better))

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from regard.models.checkpoint import Model, own_tensors
-from regard.training.optim.optimizer import moments, restore_moments
+from regard.training.optim.optimizer import averaged_weights, moments, restore_moments
+from regard.training.optim.shards import is_sharded, sharded_like, whole
 from regard.training.optim.updates import Update
 from regard.training.optim.workers import Workers
 
@@ -19,28 +21,62 @@ RNG = ("chance/cpu", "chance/cuda")  # what a checkpoint calls the first process
 
 @dataclass(frozen=True)
 class TrainingState:
-    """Gathers them, and puts them back where they were."""
+    """Gathers them, and puts them back where they were.
+
+    Where weights are sharded, every process takes part in gathering them, and the first one has a model to hold them.
+    """
 
     model: Model
     update: Update
     workers: Workers
+    gathered: Model | None = None
+
+    @property
+    def whole_model(self) -> Model:
+        """What the first process scores and writes."""
+        return self.model if self.gathered is None else self.gathered
 
     def tensors(self) -> dict[str, Tensor]:
-        """By the names that a checkpoint gives them."""
+        """By the names that a checkpoint gives them, the same in every layout."""
         tensors = {f"model/{name}": tensor for name, tensor in own_tensors(self.model).items()}
         tensors |= {f"optimizer/{name}": tensor for name, tensor in moments(self.update.optimizer, self.model).items()}
         if self.update.average is not None:
             tensors |= {f"average/{name}": tensor for name, tensor in self.update.average.tensors().items()}
-        return tensors | self.rng_state()
+        return {name: whole(tensor, self.workers.first) for name, tensor in tensors.items()} | self.rng_state()
 
     def restore(self, tensors: dict[str, Tensor]) -> None:
         with torch.no_grad():
             for name, weight in own_tensors(self.model).items():
-                weight.copy_(tensors[f"model/{name}"])
+                weight.copy_(sharded_like(tensors[f"model/{name}"], weight))
         restore_moments(self.update.optimizer, self.model, below(tensors, "optimizer/"))
         if self.update.average is not None:
             self.update.average.restore(below(tensors, "average/"))
         self.restore_rng(tensors)
+
+    @contextmanager
+    def evaluated(self) -> Iterator[None]:
+        """For the length of a with block, `whole_model` has the weights to score: the average, where one is kept."""
+        average = self.update.average
+        live = own_tensors(self.model)
+        if any(map(is_sharded, live.values())):
+            self.collect(live if average is None else average.tensors())
+            yield
+            if self.gathered is not None:
+                self.gathered.cpu()  # a device has better use for the room
+        else:
+            with averaged_weights(average if self.workers.first else None):
+                yield
+
+    @torch.no_grad()
+    def collect(self, shards: dict[str, Tensor]) -> None:
+        """Gather sharded weights, one after the other, in the first process's model."""
+        wanted = {} if self.gathered is None else own_tensors(self.gathered)
+        for name, shard in shards.items():
+            full = whole(shard, self.workers.first)
+            if name in wanted:
+                wanted[name].copy_(full)
+        if self.gathered is not None:
+            self.gathered.to(next(self.model.parameters()).device)
 
     def rng_state(self) -> dict[str, Tensor]:
         """Of this process; those of the others stand beside the first's in a checkpoint, under their ranks."""

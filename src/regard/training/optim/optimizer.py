@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from regard.models.checkpoint import own_tensors
 from regard.training.optim.foreach import approach
+from regard.training.optim.shards import is_sharded, local, sharded_like
 from regard.training.recipe.recipe import Training
 
 MOMENTS = ("exp_avg", "exp_avg_sq", "step")
@@ -23,7 +24,9 @@ def optimizer_for(model: nn.Module, how: Training, *, fused: bool | None = None)
     """
     weights = [p for p in model.parameters() if p.requires_grad]
     options: dict[str, Any] = {"lr": how.rate, "betas": how.betas, "eps": how.epsilon}
-    if weights[0].is_cuda if fused is None else fused:
+    if is_sharded(weights[0]):
+        options |= {"fused": weights[0].is_cuda}
+    elif weights[0].is_cuda if fused is None else fused:
         rate = torch.tensor(how.rate, device=weights[0].device)
         options |= {"lr": rate, "fused": True, "capturable": True}
     if how.optimizer == "adam":
@@ -58,8 +61,10 @@ def restore_moments(optimizer: torch.optim.Optimizer, model: nn.Module, tensors:
         state = {kind: tensors[f"{kind}/{name}"] for kind in MOMENTS if f"{kind}/{name}" in tensors}
         if state:
             device = weight.device if optimizer.defaults.get("fused") else torch.device("cpu")
-            state = {kind: t.to(device if kind == "step" else weight.device) for kind, t in state.items()}
-            optimizer.state[weight] = state
+            optimizer.state[weight] = {
+                kind: t.to(device) if kind == "step" else sharded_like(t, weight).to(weight.device)
+                for kind, t in state.items()
+            }
 
 
 class Average:
@@ -77,7 +82,7 @@ class Average:
 
     @torch.no_grad()
     def update(self, share: float | Tensor) -> None:
-        approach(self.mean, self.live, share)
+        approach([local(mean) for mean in self.mean], [local(live) for live in self.live], share)
 
     @torch.no_grad()
     def swap(self) -> None:
@@ -93,7 +98,7 @@ class Average:
     @torch.no_grad()
     def restore(self, tensors: dict[str, Tensor]) -> None:
         for name, mean in zip(self.names, self.mean, strict=True):
-            mean.copy_(tensors[name])
+            mean.copy_(sharded_like(tensors[name], mean))
 
 
 @contextmanager

@@ -11,10 +11,11 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from regard.training.data.task_batches import TaskBatch, part_of
+from regard.training.data.task_batches import TaskBatch, rows_of
 from regard.training.optim.gradients import Gradients
 from regard.training.optim.optimizer import Average, optimizer_for, set_rate
 from regard.training.optim.schedule import consistency_at, rate_at
+from regard.training.optim.shards import whole
 from regard.training.optim.workers import Workers
 from regard.training.recipe.recipe import Training
 
@@ -42,14 +43,12 @@ class Update:
     def __call__(self, batch: TaskBatch, step: int) -> Tensor:
         """The loss before the update."""
         self.gradients.weight.fill_(consistency_at(self.schedule_position(step), self.how))
-        mine = part_of(batch, self.workers.rank, self.workers.count) if self.workers.count > 1 else batch
+        mine = rows_of(batch, self.workers.rank, self.workers.count) if self.workers.count > 1 else batch
+        before = self.gradients.parts
         loss = self.gradients(mine, batch.words)
-        if self.workers.count > 1:  # who had no rows must still add up as many numbers as the others
-            for weight in self.weights:
-                weight.grad = torch.zeros_like(weight) if weight.grad is None else weight.grad
-        gradients = [weight.grad for weight in self.weights if weight.grad is not None]
-        self.workers.add_up([*gradients, loss])
-        norm = nn.utils.get_total_norm(gradients)
+        norm = whole(nn.utils.get_total_norm([weight.grad for weight in self.weights if weight.grad is not None]))
+        if self.workers.count > 1:
+            loss = self.agree(loss, self.gradients.parts != before)
         if not bool(torch.isfinite(loss + norm)):
             self.skipped = SkippedSteps(self.skipped.in_a_row + 1, self.skipped.total + 1)
             return loss
@@ -61,3 +60,10 @@ class Update:
         if self.average is not None:
             self.average.update(self.average.share(step))
         return loss
+
+    def agree(self, loss: Tensor, split: bool) -> Tensor:
+        """The loss of all processes. Where one of them had to take smaller parts, all do from now on."""
+        total, splits = self.workers.total([float(loss), float(split)])
+        if splits:
+            self.gradients.parts = max(self.workers.gather(self.gradients.parts))
+        return loss.new_tensor(total / self.workers.count)

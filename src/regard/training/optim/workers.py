@@ -1,6 +1,6 @@
-"""Several processes that train one model: each takes its rows of a batch, gradients add up.
+"""Several processes that train one model: each takes its rows of a batch, and what they must agree on.
 
-The batches are the same as with one process, so the mathematics are too.
+The batches are the same as with one process, so the mathematics are too. The engines add up gradients.
 """
 
 from __future__ import annotations
@@ -11,11 +11,14 @@ from typing import TypeVar
 
 import torch
 import torch.distributed as dist
-from torch import Tensor
 
 from regard.errors import RegardError
 
 T = TypeVar("T")
+
+
+class SharedError(RegardError):
+    """What every process raises alike. The first one says it for all."""
 
 
 @dataclass(frozen=True)
@@ -29,21 +32,9 @@ class Workers:
     def first(self) -> bool:
         return self.rank == 0
 
-    def add_up(self, tensors: Sequence[Tensor]) -> None:
-        """Make each tensor the sum over all processes."""
-        if self.count > 1 and tensors:
-            flat = torch.cat([tensor.reshape(-1) for tensor in tensors])
-            dist.all_reduce(flat)
-            for tensor, part in zip(tensors, flat.split([tensor.numel() for tensor in tensors]), strict=True):
-                tensor.copy_(part.view_as(tensor))
-
     def agree(self, flag: bool) -> bool:
         """True everywhere when it is True anywhere."""
-        if self.count == 1:
-            return flag
-        raised = torch.tensor([float(flag)], device="cuda" if dist.get_backend() == "nccl" else "cpu")
-        dist.all_reduce(raised)
-        return bool(raised.item())
+        return bool(self.total([float(flag)])[0])
 
     def total(self, numbers: Sequence[float]) -> list[float]:
         """Each number summed over all processes."""
@@ -71,7 +62,7 @@ class Workers:
             failure = error
         for rank, wrong in enumerate(self.gather(failure and (failure.wrong, failure.found, failure.do))):
             if wrong:
-                raise RegardError(f"process {rank}: {wrong[0]}", found=wrong[1], do=wrong[2]) from failure
+                raise SharedError(f"process {rank}: {wrong[0]}", found=wrong[1], do=wrong[2]) from failure
         return result
 
     def wait(self) -> None:

@@ -78,6 +78,7 @@ class Training(RecipeTable):
     validate_every: int = Field(default=500, ge=1)
     checkpoint_every: int = Field(default=500, ge=1)
     keep: int = Field(default=2, ge=2)  # checkpoints on disk; the newest may turn out damaged
+    layout: Literal["replicated", "sharded"] = "replicated"  # of the weights over processes: DDP, or FSDP2
     micro_batches: int = Field(default=1, ge=1)  # parts in which a batch goes through the model
     precision: Literal["auto", "float32", "bfloat16"] = "auto"  # auto: bfloat16 on a GPU that has it
     compile: bool = False  # by torch.compile

@@ -25,9 +25,10 @@ def average_last(loop: TrainingLoop, listener: Listener) -> None:
     """The mean of the last checkpoints' weights becomes the model."""
     paths = [path for path in checkpoints(loop.folder / "checkpoints") if loop.planned(step_of(path))][: loop.how.last]
     states = [below(read_state(path)[1], "model/") for path in paths]
-    for name, weight in own_tensors(loop.model).items():
+    model = loop.state.whole_model
+    for name, weight in own_tensors(model).items():
         weight.copy_(torch.stack([state[name].double() for state in states]).mean(0))
-    save_model(loop.model, loop.folder)
+    save_model(model, loop.folder)
     listener(Note(f"averaged the weights of {', '.join(path.name for path in reversed(paths))}"))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import dataclass
 
 import torch
@@ -17,6 +18,7 @@ from regard.training.loop.pace import Deadline
 from regard.training.loop.selection import selection_for
 from regard.training.loop.validation import Validation
 from regard.training.loop.warm_up import WarmUp
+from regard.training.optim.engines import engine_for, shards
 from regard.training.optim.gradients import Gradients
 from regard.training.optim.graph_update import GraphUpdate
 from regard.training.optim.loss import objective_for
@@ -44,6 +46,8 @@ class RunBuilder:
         how, out = recipe.training, self.options.out
         torch.manual_seed(how.seed)
         model = self.model(recipe)
+        gathered = deepcopy(model) if shards(how, self.workers) and self.workers.first else None
+        readable = model if gathered is None else gathered
         if not self.workers.first:  # the same weights, but other dropout
             torch.manual_seed(how.seed + 7919 * self.workers.rank)
         fixed = self.uses_graphs(recipe, model)
@@ -57,9 +61,9 @@ class RunBuilder:
             listener(Note("the update is compiled with its first batches: these steps take longer"))
         return TrainingLoop(
             model, how, loader, update,
-            Validation(recipe, model, self.prepared.tokenizer, held, self.prepared.valid, half),
-            out, selection_for(recipe), lambda: save_model(model, out),
-            listener, self.workers, stop_reason, deadline=deadline,
+            Validation(recipe, readable, self.prepared.tokenizer, held, self.prepared.valid, half),
+            out, selection_for(recipe), lambda: save_model(readable, out),
+            listener, self.workers, stop_reason, deadline=deadline, gathered=gathered,
         )  # fmt: skip
 
     def probe_setup(self, recipe: Recipe) -> ProbeSetup:
@@ -74,6 +78,8 @@ class RunBuilder:
             model = fine_tune_from(start_folder(recipe), recipe, self.prepared.labels)
         else:
             model = build(config_for(recipe, self.prepared.tokenizer, self.prepared.labels))
+        if shards(recipe.training, self.workers):  # all of it need not fit on a device: its shares go there
+            return model.train()
         return model.to(self.options.device).train()
 
     def uses_graphs(self, recipe: Recipe, model: Model) -> bool:
@@ -85,7 +91,8 @@ class RunBuilder:
         how, device = recipe.training, self.options.device
         objective = objective_for(recipe)
         objective = torch.compile(objective, dynamic=True) if how.compile else objective
-        gradients = Gradients(model, objective, device, half_precision(how.precision, device))
+        engine = engine_for(model, objective, how, workers)
+        gradients = Gradients(model, objective, device, half_precision(how.precision, device), engine)
         gradients.parts = how.micro_batches
         return (GraphUpdate if self.uses_graphs(recipe, model) else Update)(model, how, gradients, workers)
 

@@ -14,6 +14,7 @@ from regard.training.recipe.recipe import Recipe, read_recipe, read_toml
 from regard.training.report.curves import curves_html, curves_svg
 from regard.version import __version__
 
+LAYOUT = "training.layout"  # how weights lie in memory: a run may go on with them in another
 FILES = ("train", "valid", "test")  # settings that only name files: what is in them counts, not what they are called
 
 
@@ -69,7 +70,9 @@ class RunFolder:
         changed = [
             f"{key} was {shown(then.get(key))}, is {shown(now.get(key))}"
             for key in sorted(then.keys() | now.keys())
-            if then.get(key) != now.get(key) and not any(key.startswith(f"data.{name}") for name in FILES)
+            if then.get(key) != now.get(key)
+            and key != LAYOUT
+            and not any(key.startswith(f"data.{name}") for name in FILES)
         ]
         changed += [
             f"data.{name} was {shown(old)}, is {shown(new)}"

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 import torch
 
+from regard.errors import InputError
 from regard.training.loop.checkpoint_files import checkpoints
 from regard.training.loop.pace import Deadline
+from regard.training.optim.engines import shards
 from regard.training.optim.workers import Workers
 from regard.training.plan.planning import Planner, budget_event, deadline_of, plan_from_dict, plan_to_dict
 from regard.training.recipe.recipe import Recipe
@@ -31,9 +33,16 @@ class Sizing:
         """The recipe with numbers for everything, and with a budget when it must end; `tests` are rows to score."""
         self.set_threads(recipe)
         fresh, deadline = not checkpoints(self.options.out / "checkpoints"), None
+        sharded = shards(recipe.training, self.workers)
         if recipe.training.minutes is None:
-            if fresh and self.workers.first:
+            if fresh and self.workers.first and not sharded:  # one process alone may have no room to measure
                 self.listener(self.planner.expected(recipe, sum(1 for _ in tests)))
+        elif sharded:
+            raise InputError(
+                "a budget is measured by one process with all of the model",
+                found=f"training.layout = 'sharded', training.minutes = {recipe.training.minutes:g}",
+                do="give training.steps instead of minutes, or training.layout = 'replicated'",
+            )
         else:
             self.make_plan(recipe, tests)
             recipe, deadline = self.follow_plan(recipe, fresh)
@@ -70,7 +79,7 @@ class Sizing:
             text = f"--threads {wanted} is passed over: this run began with {before}"
             why = "with another number it would add in another order; another --out begins anew"
             self.listener(Note(f"{text}, and {why}", warning=True))
-        threads = before or wanted or self.planner.threads(recipe)
+        threads = self.workers.gather(before or wanted or self.planner.threads(recipe))[0]
         if self.workers.first and "threads" not in self.folder.run:
             self.folder.update(threads=threads)
         torch.set_num_threads(threads)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from contextlib import nullcontext
+from contextlib import ExitStack
 
 from regard.models.checkpoint import check_room, own_tensors
 from regard.training.data.prepare import Preparation
@@ -47,26 +47,36 @@ class Trainer:
             self.signals.raise_if_asked()
 
     def go(self) -> Outcome:
+        corpus = self.workers.together(self.check)
+        with ExitStack() as held:
+            self.workers.together(lambda: self.claim(corpus, held) if self.workers.first else None)
+            return self.work()
+
+    def check(self) -> dict[str, str]:
+        """What is wrong with settings and text is said before they claim the folder; gives the text's fingerprint."""
         self.preparation.check()
         corpus = self.preparation.fingerprint()
-        if not self.folder.run:  # what is wrong with the settings is said before they claim the folder
+        if not self.folder.run:
             selection_for(self.recipe)
             check_room(sketch(self.recipe).config)
-        alone = self.workers.first and not self.folder.finished
-        with locked(self.options.out, self.emit) if alone else nullcontext():
-            return self.work(corpus)
+        return corpus
 
-    def work(self, corpus: dict[str, str]) -> Outcome:
+    def claim(self, corpus: dict[str, str], held: ExitStack) -> None:
+        """The folder is this run's alone, until `held` is closed."""
+        if not self.folder.finished:
+            held.enter_context(locked(self.options.out, self.emit))
+        self.folder.begin(self.recipe, corpus)
+
+    def work(self) -> Outcome:
         """All that nobody else may do in this folder meanwhile."""
-        if self.workers.first:
-            self.folder.begin(self.recipe, corpus)
         if self.folder.finished:
             return self.already_finished()
         loop = self.start(RunBuilder(self.options, self.workers, self.prepare()))
         why = loop.go()
         if loop.interrupted:
             return Outcome(self.options.out, "interrupted", loop.position.step, loop.position.seconds, why=why)
-        return self.finish(loop, why) if self.workers.first else Outcome(self.options.out, "finished", why=why)
+        done = Outcome(self.options.out, "finished", why=why)  # all wait: a kill while scoring starts all of them again
+        return self.workers.together(lambda: self.finish(loop, why) if self.workers.first else done)
 
     def already_finished(self) -> Outcome:
         run = self.folder.run

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +19,6 @@ pytestmark = [
     pytest.mark.xdist_group("processes"),  # in one worker: a stopped run and what starts processes are made once
     pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are made by fork"),
 ]
-
-
-@pytest.fixture(scope="module")
-def together() -> Iterator[Launcher]:
-    """Trains in several processes."""
-    launcher = Launcher()
-    yield launcher
-    launcher.close()
 
 
 @pytest.fixture(scope="module")

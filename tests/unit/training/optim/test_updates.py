@@ -5,16 +5,13 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
 
 from regard.errors import InputError
-from regard.training.data.task_batches import (
-    TaskBatch,
-)
 from regard.training.loop.checkpoint_files import checkpoints, read_state
 from regard.training.optim.gradients import Gradients
 from regard.training.optim.graph_update import GraphUpdate
@@ -171,20 +168,3 @@ def test_steps_tell_where_training_stands(corpus: Path, tmp_path: Path) -> None:
     assert [event.step for event in steps] == list(range(1, 11))
     assert all(event.steps == 10 and event.loss > 0 and event.tokens_per_second > 0 for event in steps)
     assert [event.seconds for event in steps] == sorted(event.seconds for event in steps)
-
-
-class Second(Workers):
-    """The second of two processes, whose sums are its own."""
-
-    added: ClassVar[list[int]] = []
-
-    def add_up(self, tensors: Any) -> None:
-        self.added.append(len(tensors))
-
-
-def test_a_process_without_rows_adds_up_as_many_gradients_as_the_others() -> None:
-    model, batch = FAMILIES["decoder"].model(), batch_for("decoder")
-    alone = TaskBatch({name: tensor[:1] for name, tensor in batch.tensors.items()}, 8, 8)
-    update = Update(model, Training(), Gradients(model, objective("generate"), CPU, half=False), Second(1, 2))
-    update(alone, 1)
-    assert Second.added == [len(list(model.parameters())) + 1]

@@ -94,6 +94,13 @@ def test_a_resumed_run_keeps_the_threads_it_began_with(corpus: Path, whole: Path
     same(tmp_path, whole)
 
 
+class FirstOf(Workers):
+    """The first of several processes, of which the others say the same."""
+
+    def gather(self, mine: Any) -> list[Any]:
+        return [mine] * self.count
+
+
 @pytest.mark.parametrize(
     ("ranks", "processes", "words"),
     [
@@ -112,7 +119,7 @@ def test_another_number_of_processes_is_said_to_end_elsewhere(
     heard = EventRecorder()
     stopped: Any = SimpleNamespace(
         folder=tmp_path,
-        workers=Workers(0, processes),
+        workers=FirstOf(0, processes),
         listener=heard,
         position=Position(3),
         restore=lambda *state: None,
