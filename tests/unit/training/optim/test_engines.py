@@ -11,8 +11,8 @@ from regard.training.optim.engines import engine_for
 from regard.training.optim.workers import Workers
 from regard.training.recipe.recipe import Training
 from tests.families import FAMILIES
-from tests.update_cases import objective
 from tests.two_processes import Launcher
+from tests.update_cases import objective
 
 pytestmark = [
     pytest.mark.xdist_group("processes"),
