@@ -50,8 +50,9 @@ def under_torchrun(corpus: Path, folder: Path, fault: str = "", nodes: int = 1) 
     try:
         ends = [agent.communicate(timeout=SECONDS)[0] for agent in agents]
     finally:
-        for agent in agents:
-            agent.kill()
+        for agent in agents:  # which ends its processes, where they have not ended
+            agent.terminate()
+            agent.wait()
     assert [agent.returncode for agent in agents] == [0] * nodes, "\n".join(ends)
     return notes_of(folder, 2)
 

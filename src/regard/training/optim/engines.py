@@ -14,6 +14,7 @@ import torch.distributed as dist
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
+from regard.errors import InputError
 from regard.training.data.task_batches import BatchTensors
 from regard.training.optim.loss import Objective
 from regard.training.optim.workers import Workers
@@ -117,5 +118,7 @@ def engine_for(model: nn.Module, objective: Objective, how: Training, workers: W
     if workers.count == 1:
         return Engine(model, objective)
     if shards(how, workers):
+        if how.compile:  # which nobody has tried over layers that gather their weights
+            raise InputError("sharded weights are not compiled", do="training.compile = false, or --layout replicated")
         return Sharded(model, objective, workers, "cuda" if dist.get_backend() == "nccl" else "cpu")
     return Replicated(model, objective, workers)

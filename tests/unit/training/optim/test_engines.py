@@ -6,7 +6,13 @@ import os
 
 import pytest
 
+from regard.errors import InputError
+from regard.training.optim.engines import engine_for
+from regard.training.optim.workers import Workers
+from regard.training.recipe.recipe import Training
+from tests.families import FAMILIES
 from tests.two_processes import Launcher
+from tests.update_cases import objective
 
 pytestmark = [
     pytest.mark.xdist_group("processes"),
@@ -28,3 +34,9 @@ def test_a_gradient_that_is_not_finite_anywhere_is_skipped_everywhere(layout: st
 
 def test_where_memory_runs_out_all_take_smaller_parts(together: Launcher) -> None:
     together.call("tests.engine_cases:run", 3, "split_together")
+
+
+def test_sharded_weights_are_not_compiled() -> None:
+    how = Training(layout="sharded", compile=True)
+    with pytest.raises(InputError, match="not compiled"):
+        engine_for(FAMILIES["decoder"].model(), objective("generate"), how, Workers(0, 2))
