@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     Links = list[list[Link]] | None  # of each translation
     BestAndLinks = tuple[list[Translation], Links]
 
+LINES = 64  # of a batch, where nothing is said
 AHEAD = 8  # batches translated together if as many lines are there: enough to put texts of like length together
 
 
@@ -30,7 +31,10 @@ def translate(
     alpha: float | None = typer.Option(None, help="How much length is favoured (0.6, or as the folder says)."),
     nbest: int = typer.Option(1, help="How many translations of each line, best first, with tabs between."),
     max_length: int | None = typer.Option(None, help="Tokens of a translation at most."),
-    batch: int = typer.Option(32, min=1, help="Lines translated side by side."),
+    batch: int | None = typer.Option(None, min=1, help="Lines translated side by side at most."),
+    stop: str | None = typer.Option(
+        None, metavar="likely|proven|full", help="When to end a search (likely, or as the folder says)."
+    ),
     long: str = typer.Option("split", metavar="split|refuse", help="What to do with lines too long for the model."),
     alignments: bool = typer.Option(False, "--alignments", help="A tab behind each translation, and its links."),
     json: bool = typer.Option(False, "--json", help="A JSON object for each line, with scores."),
@@ -49,11 +53,13 @@ def translate(
     from regard.tasks import Translator
 
     task = load_as(Translator, model, device)
-    task.batch = batch
-    how: SearchOptions = {"beams": beams, "alpha": alpha, "nbest": nbest, "max_length": max_length, "long": long}
+    task.batch = batch or task.batch
+    how: SearchOptions = {
+        "beams": beams, "alpha": alpha, "nbest": nbest, "max_length": max_length, "long": long, "stop": stop,
+    }  # fmt: skip
     search = AligningSearch(task, how, model) if alignments else PlainSearch(task, how)
     cut_lines = 0
-    batches = read_batches(AHEAD * batch, full=search.chooses)
+    batches = read_batches(AHEAD * (batch or LINES), full=search.chooses)
     for source, (best, links) in answer_lines(batches, search):
         typer.echo((as_json(source, best, links) if json else as_line(best, links)).encode())
         cut_lines += any(one.cut for one in best)

@@ -1,6 +1,7 @@
 """From ids to ids: one small interface that every model is decoded through, greedily, by beams or by sampling."""
 
-from regard.decoding.beam import Beams, beam
+from regard.decoding.beam import beam
+from regard.decoding.beams import Beams
 from regard.decoding.cache import KeyValueCache
 from regard.decoding.greedy import greedy
 from regard.decoding.limits import Hypothesis, Limits

@@ -123,10 +123,12 @@ class CrossAttention(nn.Module):
         key, value = (
             self.remember(memory) if cache is None else cache.once(self.seam.site, lambda: self.remember(memory))
         )
-        dropout = self.dropout if self.training else 0.0
+        shape, dropout = x_BND.shape, self.dropout if self.training else 0.0
+        if len(key) != len(x_BND):  # the beams of a text are further queries of its one source
+            x_BND = x_BND.reshape(len(key), -1, shape[-1])
         mixed = self.seam(split(self.q(x_BND), self.heads), key, value, mask=mask, dropout=dropout)
         joined: Tensor = self.out(join(mixed))
-        return joined
+        return joined.view(shape)
 
     def remember(self, memory: Tensor) -> KeyValue:
         key, value = self.kv(memory).chunk(2, -1)

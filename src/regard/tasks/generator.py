@@ -15,6 +15,7 @@ from regard.tasks.text_ids import batch_size, check_batch, check_lengths, encode
 from regard.text.tokenizer import Codec
 
 MOST = 100_000  # tokens that may be asked for
+SIDE_BY_SIDE = 128  # texts, where nobody says how many
 POSITIONS = 2**17  # of a batch, prompts and new tokens together: each has its keys and values in memory
 
 
@@ -29,7 +30,7 @@ class Continuation(NamedTuple):
 class Generator:
     """A decoder-only model with its tokenizer."""
 
-    batch = 32  # texts that go on side by side
+    batch: int | None = None  # texts that go on side by side at most; None: as many as are quickest
 
     def __init__(self, model: Decoder, tokenizer: Codec, generation: Generation | None = None) -> None:
         self.model, self.tokenizer, self.generation = model, tokenizer, generation
@@ -135,5 +136,5 @@ def prompt_batches(
     for length in sorted(set(lengths)):
         numbers = [number for number, other in enumerate(lengths) if other == length]
         room = POSITIONS // (length + generator.limits(tokens, length).longest)
-        batch = batch_size(min(generator.batch, room), beams)
+        batch = batch_size(min(generator.batch or SIDE_BY_SIDE, room), beams)
         yield from (numbers[first : first + batch] for first in range(0, len(numbers), batch))
