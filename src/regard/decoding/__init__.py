@@ -5,6 +5,7 @@ from regard.decoding.beams import Beams
 from regard.decoding.cache import KeyValueCache
 from regard.decoding.greedy import greedy
 from regard.decoding.limits import Hypothesis, Limits
+from regard.decoding.recordings import search
 from regard.decoding.sampling import Sampling, sample
 from regard.decoding.stepper import Stepper, stepper_for
 
@@ -18,5 +19,6 @@ __all__ = [
     "beam",
     "greedy",
     "sample",
+    "search",
     "stepper_for",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from regard.decoding.beam_state import BeamState
+from regard.decoding.beam_state import BeamState, results_of
 from regard.decoding.beams import Beams
 from regard.decoding.finite import not_finite
 from regard.decoding.leaving import worth_leaving
@@ -23,7 +23,7 @@ def beam(stepper: Stepper, prompt_BN: Tensor, limits: Limits, how: Beams) -> lis
     for step in range(limits.longest):
         logs = limits.log_probabilities(logits, step)
         parents, ids = state.branch(logs.view(len(numbers), -1, logs.shape[-1]), step)
-        state.update_closed(step + 1)
+        state.update_closed(how.best_divisors(step + 1, limits.longest))
         over, stuck = state.over_and_stuck()
         if step == limits.longest - 1 or stuck or all(over):
             break
@@ -47,10 +47,3 @@ def rows_of(parents_BW: Tensor, width: int) -> Tensor:
     """The rows of the batch that these beams, counted within each text, stand in."""
     first = torch.arange(0, len(parents_BW) * width, width, device=parents_BW.device)
     return (parents_BW + first[:, None]).flatten()
-
-
-def results_of(state: BeamState, numbers: list[int], over: list[bool]) -> dict[int, list[Hypothesis]]:
-    """By number, what was found for the texts that are over."""
-    rows = [row for row, done in enumerate(over) if done]
-    results = state.select(torch.tensor(rows, dtype=torch.long, device=state.closed_B.device)).results()
-    return {numbers[row]: texts for row, texts in zip(rows, results, strict=True)}

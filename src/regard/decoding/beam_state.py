@@ -6,6 +6,7 @@ kept as who came from whom, and written out once, when they are asked for. B tex
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -80,11 +81,11 @@ class BeamState:
         self.ended_scores_BW = best.values
         self.ended_BW = torch.cat([self.ended_BW, positions], -1).gather(1, best.indices)
 
-    def update_closed(self, length: int) -> None:
-        """Which texts can find no better one any more."""
+    def update_closed(self, divisors: Sequence[float | Tensor]) -> None:
+        """Which texts can find no better one any more: not even with the kindest of these divisors."""
         full = (self.ended_scores_BW > NEVER).all(-1)
         if self.how.stop != "full":
-            best_possible = self.how.best_still(self.running_BW[:, 0], length, self.limits.longest)
+            best_possible = torch.stack([self.running_BW[:, 0] / divisor for divisor in divisors]).amax(0)
             full = full & (best_possible <= self.ended_scores_BW[:, -1])
         self.closed_B = self.closed_B | full
 
@@ -131,3 +132,10 @@ class BeamState:
             output_ids.append(ids_TW[earlier][beam])
             beam = parents_TW[earlier][beam]
         return output_ids[::-1]
+
+
+def results_of(state: BeamState, numbers: list[int], over: list[bool]) -> dict[int, list[Hypothesis]]:
+    """By number, what was found for the texts that are over."""
+    rows = [row for row, done in enumerate(over) if done]
+    results = state.select(torch.tensor(rows, dtype=torch.long, device=state.closed_B.device)).results()
+    return {numbers[row]: texts for row, texts in zip(rows, results, strict=True)}

@@ -5,9 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-import torch
-from torch import Tensor
-
 from regard.errors import InputError, UnknownNameError
 
 PENALTIES = ("paper", "power")
@@ -52,7 +49,6 @@ class Beams:
         """What a text of so many ids, its end included, has its score divided by."""
         return float(((5 + length) / 6) ** self.alpha if self.penalty == "paper" else length**self.alpha)
 
-    def best_still(self, running: Tensor, length: int, longest: int) -> Tensor:
-        """The best score an open text can come to. Its sum only falls, so only its divisor can help it."""
-        at_most = [self.divisor(length)] if self.stop != "proven" else [self.divisor(n) for n in (length + 1, longest)]
-        return torch.stack([running / divisor for divisor in at_most]).amax(0)
+    def best_divisors(self, length: int, longest: int) -> list[float]:
+        """Of the lengths at which an open text may do best. Its sum only falls, so only its divisor can help it."""
+        return [self.divisor(n) for n in ((length + 1, longest) if self.stop == "proven" else (length,))]

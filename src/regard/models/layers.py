@@ -103,7 +103,9 @@ class SelfAttention(nn.Module):
         if cache is not None:
             key, value = cache.extend(self.seam.site, key, value)
         dropout = self.dropout if self.training else 0.0
-        mixed = self.seam(query, key, value, mask=mask, causal=self.causal, dropout=dropout)
+        whole = getattr(cache, "mask", None)  # of a cache that knows who may look at what, causality included
+        mask, causal = (mask, self.causal) if whole is None else (whole, False)
+        mixed = self.seam(query, key, value, mask=mask, causal=causal, dropout=dropout)
         joined: Tensor = self.out(join(mixed))
         return joined
 
@@ -224,6 +226,8 @@ def positions_of(ids: Tensor, mask: Tensor | None, cache: Cache | None) -> Tenso
     length = ids.shape[-1]
     if mask is not None:
         return (mask.long().cumsum(-1) - 1).clamp(min=0)[:, -length:]
+    if (positions := getattr(cache, "positions", None)) is not None:
+        return cast(Tensor, positions)  # of a cache that counts on its device
     return torch.arange(length, device=ids.device) + (0 if cache is None else cache.length)
 
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from regard.decoding import Beams, Limits, Sampling, beam, greedy, sample, stepper_for
+from regard.decoding import Beams, Limits, Sampling, sample, search, stepper_for
 from regard.errors import InputError
 from regard.interop.generation import Generation
 from regard.models import Decoder
@@ -103,10 +103,10 @@ class Generator:
         if drawn is not None:
             return [output_ids(one) for one in sample(stepper, prompt, limits, drawn, numbers)]
         theirs = self.generation
-        if theirs is None or theirs.beams == 1:
-            return [output_ids(one) for one in greedy(stepper, prompt, limits)]
-        how = Beams(theirs.beams, theirs.alpha, penalty="power", stop=theirs.stop)  # type: ignore[arg-type]
-        return [output_ids(best[0]) for best in beam(stepper, prompt, limits, how)]
+        how = Beams(1, 0.0)
+        if theirs is not None and theirs.beams > 1:
+            how = Beams(theirs.beams, theirs.alpha, penalty="power", stop=theirs.stop)  # type: ignore[arg-type]
+        return [output_ids(best[0]) for best in search(stepper, prompt, limits, how)]
 
     def limits(self, tokens: int, prompt: int) -> Limits:
         if not 1 <= tokens <= MOST:

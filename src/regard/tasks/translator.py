@@ -7,8 +7,10 @@ from dataclasses import replace
 from typing import Any, NamedTuple, TypedDict, Unpack
 
 import torch
+import torch.nn.functional as F
 
-from regard.decoding import Beams, Hypothesis, Limits, beam, greedy, stepper_for
+from regard.decoding import Beams, Hypothesis, Limits, search, stepper_for
+from regard.decoding.recordings import filled
 from regard.errors import InputError, UnknownNameError
 from regard.interop.generation import Generation
 from regard.models import Recurrent, Transformer
@@ -141,14 +143,15 @@ class Translator:
     def decode(self, rows: list[list[int]], how: Beams, limits: Limits) -> list[list[Hypothesis]]:
         """From ids to ids, one batch."""
         config = self.model.config
-        ids, mask = padded(rows, config.pad or 0)
+        count, length = filled(len(rows), max(map(len, rows)), self.model)
+        ids, mask = padded([*rows, *[rows[0]] * (count - len(rows))], config.pad or 0)
+        more = (0, length - ids.shape[1])
+        ids, mask = F.pad(ids, more, value=config.pad or 0), F.pad(mask, more)
         device = next(self.model.parameters()).device
         stepper, prompt = stepper_for(self.model, ids.to(device), mask.to(device))
         if self.generation is not None and self.generation.start is not None:
             prompt = torch.full_like(prompt, self.generation.start)
-        if how.width == 1:
-            return [[best] for best in greedy(stepper, prompt, limits)]
-        return beam(stepper, prompt, limits, how)
+        return search(stepper, prompt, limits, how)[: len(rows)]
 
     def beams(self, width: int | None, alpha: float | None, stop: str | None = None) -> Beams:
         """How to search: as asked, else as the folder says, else as in the paper."""

@@ -177,7 +177,7 @@ def test_going_on_after_the_proof_finds_nothing_else(
 ) -> None:
     cases = list(itertools.product(range(8), (1, 2, 4), (Limits(7, END), Limits(7, END, shortest=3, closing=3))))
     stopped = [search(seed, limits, Beams(width, alpha, penalty, "proven"))[0] for seed, width, limits in cases]
-    monkeypatch.setattr(BeamState, "update_closed", lambda self, length: None)
+    monkeypatch.setattr(BeamState, "update_closed", lambda self, divisors: None)
     for (seed, width, limits), found in zip(cases, stopped, strict=True):
         assert found == search(seed, limits, Beams(width, alpha, penalty, "proven"))[0]
 
