@@ -11,12 +11,15 @@ import typer
 from regard.cli.lines import answer_lines, plain, read_batches
 
 if TYPE_CHECKING:
+    from torch import nn
+
     from regard.tasks.translator import SearchOptions, Translation, Translator
     from regard.text.scores.alignment_error import Link
 
     Links = list[list[Link]] | None  # of each translation
     BestAndLinks = tuple[list[Translation], Links]
 
+DTYPES = ("float32", "bfloat16", "float16")
 LINES = 64  # of a batch, where nothing is said
 AHEAD = 8  # batches translated together if as many lines are there: enough to put texts of like length together
 
@@ -39,6 +42,9 @@ def translate(
     alignments: bool = typer.Option(False, "--alignments", help="A tab behind each translation, and its links."),
     json: bool = typer.Option(False, "--json", help="A JSON object for each line, with scores."),
     device: str = typer.Option("auto", help="auto, cpu, cuda or mps."),
+    dtype: str = typer.Option(
+        "float32", metavar="float32|bfloat16|float16", help="In which numbers to compute: half of them suit a GPU."
+    ),
 ) -> None:
     """Translate standard input to standard output, one line for each line, in order, as soon as it is there.
 
@@ -54,6 +60,7 @@ def translate(
 
     task = load_as(Translator, model, device)
     task.batch = batch or task.batch
+    compute_in(task.model, dtype)
     how: SearchOptions = {
         "beams": beams, "alpha": alpha, "nbest": nbest, "max_length": max_length, "long": long, "stop": stop,
     }  # fmt: skip
@@ -65,6 +72,18 @@ def translate(
         cut_lines += any(one.cut for one in best)
     if cut_lines:
         typer.echo(cut_words(cut_lines), err=True)
+
+
+def compute_in(model: nn.Module, name: str) -> None:
+    """Round the weights to another dtype, if another is asked for."""
+    import torch
+
+    from regard.errors import UnknownNameError
+
+    if name not in DTYPES:
+        raise UnknownNameError("dtype", name, DTYPES)
+    if name != DTYPES[0]:
+        model.to(getattr(torch, name))
 
 
 class PlainSearch:
