@@ -48,18 +48,20 @@ class KeyValueCache:
             self.select_source(index)
 
     def reorder(self, index: Tensor) -> None:
-        """As `select`, for as many rows as there are and without the source.
+        """As `select` without the source, for at most as many rows as there are, and in memory that is there already.
 
         What earlier steps gave is written over: for those who look at it no longer.
         """
+        rows = len(index)
         for site, pair in self.growing.items():
             spare = self.spare.get(site)
-            if spare is None or spare[0].shape != pair[0].shape or len(index) != len(pair[0]):
+            if spare is None or spare[0].shape[1:] != pair[0].shape[1:] or rows > len(spare[0]):
                 spare = moved(pair, index)
             else:
+                spare = spare[0][:rows], spare[1][:rows]
                 for old, new in zip(pair, spare, strict=True):
                     torch.index_select(old, 0, index, out=new)
-            self.growing[site], self.spare[site] = spare, pair
+            self.growing[site], self.spare[site] = spare, (pair[0][:rows], pair[1][:rows])
 
     def select_source(self, index: Tensor) -> None:
         """Keep the keys and values of these sources, in this order."""

@@ -78,9 +78,11 @@ class TransformerStepper:
 
     def select(self, texts: Tensor) -> None:
         rows = beam_rows(texts, self.beams)
-        self.cache.select(rows, source=self.followed)
         sources = rows if self.followed else texts
-        if not self.followed:
+        if self.followed:
+            self.cache.select(rows)
+        else:
+            self.cache.reorder(rows)
             self.cache.select_source(sources)
         self.select_source(sources)
 

@@ -84,6 +84,13 @@ def test_reordered_rows_are_selected_rows() -> None:
         index = torch.randint(3, (3,), generator=generator)
         one.reorder(index)
         other.select(index)
+    fewer = torch.tensor([2, 0])  # and when some rows leave
+    for _ in range(2):
+        one.reorder(fewer)
+        other.select(fewer)
+        fewer = torch.tensor([1, 1])
+    for reordered, selected in zip(one.growing["here"], other.growing["here"], strict=True):
+        assert torch.equal(reordered[..., :40, :], selected[..., :40, :])
     assert one.once("there", lambda: drawn(5, 9))[0] is source
 
 
