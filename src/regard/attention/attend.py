@@ -18,6 +18,7 @@ from regard.attention.kernels.choose import by_kernel
 from regard.attention.kernels.launches import rows_output, rows_with_statistics
 from regard.attention.masks import Window
 from regard.attention.scores import Scores, full_precision
+from regard.attention.short import is_short, short
 from regard.attention.statistics import Statistics
 from regard.attention.steps import Steps, six_steps
 from regard.attention.tiled import tiled
@@ -78,6 +79,9 @@ def attend(
 
     A row that may look nowhere gives zeros.
     """
+    plain = all(option is None for option in (window, offset, scale, softcap, bias, sinks, see))
+    if plain and type(dropout) is float and dropout == 0.0 and is_short(query, key, value, mask, causal):
+        return short(query, key, value, mask)[0]
     options: ScoreOptions = {
         "mask": mask, "causal": causal, "window": window, "offset": offset,
         "scale": scale, "softcap": softcap, "bias": bias, "sinks": sinks,
@@ -101,6 +105,11 @@ def attend_with_lse(
     query: Tensor, key: Tensor, value: Tensor, *, dropout: float = 0.0, **options: Unpack[ScoreOptions]
 ) -> tuple[Tensor, Tensor | None]:
     """The output of `attend`, bit for bit, and the lse (batch..., heads, queries) where computing it gave that too."""
+    mask, causal = options.get("mask"), options.get("causal", False)
+    plain = all(options[name] is None for name in options if name not in ("mask", "causal"))  # type: ignore[literal-required]
+    if plain and type(dropout) is float and dropout == 0.0 and is_short(query, key, value, mask, causal):
+        output, short_scores = short(query, key, value, mask)
+        return output, short_scores.logsumexp(-1)
     scores = read_scores(query, key, options)
     check_value(value, query, key)
     dropout = read_dropout(dropout)

@@ -27,7 +27,8 @@ class BulkOptions(NamedTuple):
 
     output: str  # text or json
     device: str
-    batch: int
+    dtype: str
+    batch: int | None
     workers: int
     cluster: str | None
     chunk: int | None
@@ -50,8 +51,8 @@ def translate_to(model: str, files: list[Path], out: Path | None, search: Search
     if note := where(model).note:
         typer.echo(f"note: {note}", err=True)
     request = BulkRequest(
-        model, files, out, search, json_line if how.output == "json" else text_line, how.output, how.device, how.batch,
-        how.chunk, how.anew,
+        model, files, out, search, json_line if how.output == "json" else text_line, how.output, how.device, how.dtype,
+        how.batch, how.chunk, how.anew,
     )  # fmt: skip
     try:
         with BulkBar() as bar, redirect_stdout(sys.stderr):  # Ray prints where a worker died; that is no translation

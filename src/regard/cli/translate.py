@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     BestAndLinks = tuple[list[Translation], Links]
 
+LINES = 64  # of a batch, where nothing is said
 AHEAD = 8  # batches translated together if as many lines are there: enough to put texts of like length together
 
 
@@ -39,11 +40,17 @@ def translate(
     alpha: float | None = typer.Option(None, help="How much length is favoured (0.6, or as the folder says)."),
     nbest: int = typer.Option(1, help="How many translations of each line, best first, with tabs between."),
     max_length: int | None = typer.Option(None, help="Tokens of a translation at most."),
-    batch: int = typer.Option(32, min=1, help="Lines translated side by side."),
+    batch: int | None = typer.Option(None, min=1, help="Lines translated side by side at most."),
+    stop: str | None = typer.Option(
+        None, metavar="likely|proven|full", help="When to end a search (likely, or as the folder says)."
+    ),
     long: str = typer.Option("split", metavar="split|refuse", help="What to do with lines too long for the model."),
     alignments: bool = typer.Option(False, "--alignments", help="A tab behind each translation, and its links."),
     json: bool = typer.Option(False, "--json", help="A JSON object for each line, with scores."),
     device: str = typer.Option("auto", help="auto, cpu, cuda or mps."),
+    dtype: str = typer.Option(
+        "float32", metavar="float32|bfloat16|float16", help="In which numbers to compute: half of them suit a GPU."
+    ),
 ) -> None:
     """Translate standard input to standard output, one line for each line, in order, as soon as it is there.
 
@@ -59,14 +66,15 @@ def translate(
     among those of a Ray cluster, which all see --out under the same name (both need the extra ray); one that dies is
     replaced. One line for each line, in order, whoever translated it.
     """
-    options: SearchOptions = {"beams": beams, "alpha": alpha, "nbest": nbest, "max_length": max_length, "long": long}
+    options: SearchOptions = {
+        "beams": beams, "alpha": alpha, "nbest": nbest, "max_length": max_length, "long": long, "stop": stop,
+    }  # fmt: skip
     if files or out is not None:
         from regard.cli.bulk import BulkOptions, translate_to
 
         output = "json" if json else "alignments" if alignments else "text"
-        translate_to(
-            model, files or [], out, options, BulkOptions(output, device, batch, workers or 1, cluster, chunk, anew)
-        )
+        how = BulkOptions(output, device, dtype, batch, workers or 1, cluster, chunk, anew)
+        translate_to(model, files or [], out, options, how)
         return
     if anew or (workers, cluster, chunk) != (None, None, None):
         raise InputError(
@@ -77,9 +85,10 @@ def translate(
 
     task = load_as(Translator, model, device)
     task.batch = batch
+    task.compute_in(dtype)
     search = AligningSearch(task, options, model) if alignments else PlainSearch(task, options)
     cut_lines = 0
-    batches = read_batches(AHEAD * batch, full=search.chooses)
+    batches = read_batches(AHEAD * (batch or LINES), full=search.chooses)
     for source, (best, links) in answer_lines(batches, search):
         typer.echo((as_json(source, best, links) if json else as_line(best, links)).encode())
         cut_lines += any(one.cut for one in best)

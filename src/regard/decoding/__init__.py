@@ -1,9 +1,11 @@
 """From ids to ids: one small interface that every model is decoded through, greedily, by beams or by sampling."""
 
-from regard.decoding.beam import Beams, beam
+from regard.decoding.beam import beam
+from regard.decoding.beams import Beams
 from regard.decoding.cache import KeyValueCache
 from regard.decoding.greedy import greedy
 from regard.decoding.limits import Hypothesis, Limits
+from regard.decoding.recordings import search
 from regard.decoding.sampling import Sampling, sample
 from regard.decoding.stepper import Stepper, stepper_for
 
@@ -17,5 +19,6 @@ __all__ = [
     "beam",
     "greedy",
     "sample",
+    "search",
     "stepper_for",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import torch
 from torch import Tensor
 
 from regard.models.layers import KeyValue
@@ -16,6 +17,7 @@ class KeyValueCache:
         self.length = 0  # positions read so far; the stepper moves it on after each step
         self.growing: dict[str, KeyValue] = {}  # buffers with room to spare, filled up to `length`
         self.fixed: dict[str, KeyValue] = {}
+        self.spare: dict[str, KeyValue] = {}  # where rows move to and fro, so that no step asks for new memory
 
     def extend(self, site: str, key: Tensor, value: Tensor) -> KeyValue:
         """Put the newest keys and values behind the others; gives a view of all of them."""
@@ -40,14 +42,40 @@ class KeyValueCache:
         Beams of one text all look at the same source: while they only change places among themselves, its keys and
         values may stay where they are (`source=False`).
         """
-        for store in (self.growing, self.fixed) if source else (self.growing,):
-            for site, (key, value) in store.items():
-                store[site] = key.index_select(0, index), value.index_select(0, index)
+        self.growing = {site: moved(pair, index) for site, pair in self.growing.items()}
+        self.spare.clear()
+        if source:
+            self.select_source(index)
+
+    def reorder(self, index: Tensor) -> None:
+        """As `select` without the source, for at most as many rows as there are, and in memory that is there already.
+
+        What earlier steps gave is written over: for those who look at it no longer.
+        """
+        rows = len(index)
+        for site, pair in self.growing.items():
+            spare = self.spare.get(site)
+            if spare is None or spare[0].shape[1:] != pair[0].shape[1:] or rows > len(spare[0]):
+                spare = moved(pair, index)
+            else:
+                spare = spare[0][:rows], spare[1][:rows]
+                for old, new in zip(pair, spare, strict=True):
+                    torch.index_select(old, 0, index, out=new)
+            self.growing[site], self.spare[site] = spare, (pair[0][:rows], pair[1][:rows])
+
+    def select_source(self, index: Tensor) -> None:
+        """Keep the keys and values of these sources, in this order."""
+        self.fixed = {site: moved(pair, index) for site, pair in self.fixed.items()}
+
+
+def moved(pair: KeyValue, index: Tensor) -> KeyValue:
+    key, value = pair
+    return key.index_select(0, index), value.index_select(0, index)
 
 
 def roomier(old: Tensor, needed: int) -> Tensor:
-    """The same in a buffer of at least twice the length, so that growing costs little in all."""
-    room = max(needed, 2 * old.shape[-2], 16)
+    """The same in a buffer of at least half as much again, so that growing costs little in all."""
+    room = max(needed, old.shape[-2] * 3 // 2, 16)
     new = old.new_empty(*old.shape[:-2], room, old.shape[-1])
     new[..., : old.shape[-2], :] = old
     return new

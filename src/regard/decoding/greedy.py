@@ -13,4 +13,4 @@ from regard.decoding.stepper import Stepper
 @torch.no_grad()
 def greedy(stepper: Stepper, prompt_BN: Tensor, limits: Limits) -> list[Hypothesis]:
     """One text for each row; its score is the sum of its log probabilities."""
-    return pick_in_turn(stepper, prompt_BN, limits, lambda logs: logs.argmax(-1))
+    return pick_in_turn(stepper, prompt_BN, limits, lambda logs, _: logs.argmax(-1))

@@ -56,9 +56,10 @@ class Limits:
 
     def ends(self, ids: Tensor) -> Tensor:
         """Which of these ids end a text."""
-        if not self.end:
-            return torch.zeros_like(ids, dtype=torch.bool)
-        return torch.isin(ids, torch.tensor(self.end, device=ids.device))
+        ending = torch.zeros_like(ids, dtype=torch.bool)
+        for end in self.end:
+            ending = ending | (ids == end)
+        return ending
 
     def hypothesis(self, ids: Sequence[int], score: float) -> Hypothesis:
         """What was said, up to the first end."""

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from regard.decoding.finite import NEVER, not_finite
+from regard.decoding.leaving import worth_leaving
 from regard.decoding.limits import Hypothesis, Limits
 from regard.decoding.stepper import Stepper
 from regard.errors import InputError
@@ -68,11 +69,11 @@ def sample(
     seeds = [text_seed(how.seed, number) for number in (range(len(prompt_BN)) if numbers is None else numbers)]
     generators = [torch.Generator(prompt_BN.device).manual_seed(seed) for seed in seeds]
 
-    def draw(logs_BV: Tensor) -> Tensor:
+    def draw(logs_BV: Tensor, rows: Sequence[int]) -> Tensor:
         probabilities = how.distribution(logs_BV)
         noise = torch.empty_like(probabilities)
-        for row, generator in zip(noise, generators, strict=True):
-            row.exponential_(generator=generator)
+        for place, row in enumerate(rows):
+            noise[place].exponential_(generator=generators[row])
         # As torch.multinomial draws one, which would look for NaN first and so wait for the device at every step.
         return (probabilities / noise).argmax(-1)
 
@@ -80,25 +81,62 @@ def sample(
 
 
 def pick_in_turn(
-    stepper: Stepper, prompt_BN: Tensor, limits: Limits, pick: Callable[[Tensor], Tensor]
+    stepper: Stepper, prompt_BN: Tensor, limits: Limits, pick: Callable[[Tensor, Sequence[int]], Tensor]
 ) -> list[Hypothesis]:
-    """One id after another for every row at once, until all have ended."""
+    """One id after another for every row at once, until all have ended.
+
+    `pick` gets the log probabilities of the rows that are still there, and their numbers.
+    """
     logits = stepper.advance(prompt_BN)
-    rows = len(prompt_BN)
-    ended = torch.zeros(rows, dtype=torch.bool, device=prompt_BN.device)
-    scores = torch.zeros(rows, device=prompt_BN.device)
-    output_ids: list[Tensor] = []
-    filler = limits.end[0] if limits.end else 0
+    picks = Picks.start(len(prompt_BN), prompt_BN.device)
+    results: dict[int, Hypothesis] = {}
     for step in range(limits.longest):
-        logs = limits.log_probabilities(logits, step)
-        ids = pick(logs).masked_fill(ended, filler)
-        scores += logs.gather(-1, ids[:, None])[:, 0].masked_fill(ended, 0.0)
-        output_ids.append(ids)
-        ended = ended | limits.ends(ids)
-        if step == limits.longest - 1 or bool(ended.all() | ~(scores > NEVER).all()):
+        over, stuck = picks.add(limits.log_probabilities(logits, step), limits, pick)
+        if step == limits.longest - 1 or stuck or all(over):
             break
-        logits = stepper.advance(ids[:, None])
-    texts, totals = torch.stack(output_ids, 1).tolist(), scores.tolist()
-    if not all(total > NEVER for total in totals):  # nor NaN, which is not above anything
+        if not stepper.followed and worth_leaving(over):
+            results |= picks.results(limits, over)
+            rest = torch.tensor([row for row, done in enumerate(over) if not done], device=prompt_BN.device)
+            stepper.select(rest)
+            picks = picks.select(rest)
+        logits = stepper.advance(picks.output_ids[-1][:, None])
+    if not all(total > NEVER for total in picks.scores.tolist()):  # nor NaN, which is not above anything
         raise not_finite(logits, getattr(stepper, "model", None), step)
-    return [limits.hypothesis(ids, total) for ids, total in zip(texts, totals, strict=True)]
+    results |= picks.results(limits, [True] * len(picks.rows))
+    return [results[row] for row in range(len(prompt_BN))]
+
+
+@dataclass
+class Picks:
+    """What has been picked for the rows that are still there."""
+
+    rows: list[int]  # their numbers
+    scores: Tensor
+    ended: Tensor
+    output_ids: list[Tensor]  # of each step
+
+    @classmethod
+    def start(cls, rows: int, device: torch.device) -> Picks:
+        ended = torch.zeros(rows, dtype=torch.bool, device=device)
+        return cls(list(range(rows)), torch.zeros(rows, device=device), ended, [])
+
+    def add(
+        self, logs_BV: Tensor, limits: Limits, pick: Callable[[Tensor, Sequence[int]], Tensor]
+    ) -> tuple[list[bool], bool]:
+        """The next id of every row. Which rows have ended, and has one no score?"""
+        ids = pick(logs_BV, self.rows).masked_fill(self.ended, limits.end[0] if limits.end else 0)
+        self.scores = self.scores + logs_BV.gather(-1, ids[:, None])[:, 0].masked_fill(self.ended, 0.0)
+        self.output_ids.append(ids)
+        self.ended = self.ended | limits.ends(ids)
+        *over, stuck = torch.cat([self.ended, ~(self.scores > NEVER).all()[None]]).tolist()
+        return over, stuck
+
+    def select(self, rest: Tensor) -> Picks:
+        rows = [self.rows[row] for row in rest.tolist()]
+        return Picks(rows, self.scores[rest], self.ended[rest], [ids[rest] for ids in self.output_ids])
+
+    def results(self, limits: Limits, over: Sequence[bool]) -> dict[int, Hypothesis]:
+        """By number, the texts of the rows that are over."""
+        texts, totals = torch.stack(self.output_ids, 1).tolist(), self.scores.tolist()
+        together = zip(self.rows, texts, totals, over, strict=True)
+        return {row: limits.hypothesis(ids, total) for row, ids, total, done in together if done}

@@ -104,7 +104,9 @@ class SelfAttention(nn.Module):
         if cache is not None:
             key, value = cache.extend(self.seam.site, key, value)
         dropout = self.dropout if self.training else 0.0
-        mixed = self.seam(query, key, value, mask=mask, causal=self.causal, dropout=dropout)
+        whole = getattr(cache, "mask", None)  # of a cache that knows who may look at what, causality included
+        mask, causal = (mask, self.causal) if whole is None else (whole, False)
+        mixed = self.seam(query, key, value, mask=mask, causal=causal, dropout=dropout)
         joined: Tensor = self.out(join(mixed))
         return joined
 
@@ -124,10 +126,12 @@ class CrossAttention(nn.Module):
         key, value = (
             self.remember(memory) if cache is None else cache.once(self.seam.site, lambda: self.remember(memory))
         )
-        dropout = self.dropout if self.training else 0.0
+        shape, dropout = x_BND.shape, self.dropout if self.training else 0.0
+        if len(key) != len(x_BND):  # the beams of a text are further queries of its one source
+            x_BND = x_BND.reshape(len(key), -1, shape[-1])
         mixed = self.seam(split(self.q(x_BND), self.heads), key, value, mask=mask, dropout=dropout)
         joined: Tensor = self.out(join(mixed))
-        return joined
+        return joined.view(shape)
 
     def remember(self, memory: Tensor) -> KeyValue:
         key, value = self.kv(memory).chunk(2, -1)
@@ -224,6 +228,8 @@ def positions_of(ids: Tensor, mask: Tensor | None, cache: Cache | None) -> Tenso
     length = ids.shape[-1]
     if mask is not None:
         return (mask.long().cumsum(-1) - 1).clamp(min=0)[:, -length:]
+    if (positions := getattr(cache, "positions", None)) is not None:
+        return cast(Tensor, positions)  # of a cache that counts on its device
     return torch.arange(length, device=ids.device) + (0 if cache is None else cache.length)
 
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from regard.decoding import Beams, Limits, Sampling, beam, greedy, sample, stepper_for
+from regard.decoding import Beams, Limits, Sampling, sample, search, stepper_for
 from regard.errors import InputError
 from regard.interop.generation import Generation
 from regard.models import Decoder
@@ -15,6 +15,7 @@ from regard.tasks.text_ids import batch_size, check_batch, check_lengths, encode
 from regard.text.tokenizer import Codec
 
 MOST = 100_000  # tokens that may be asked for
+SIDE_BY_SIDE = 128  # texts, where nobody says how many
 POSITIONS = 2**17  # of a batch, prompts and new tokens together: each has its keys and values in memory
 
 
@@ -29,7 +30,7 @@ class Continuation(NamedTuple):
 class Generator:
     """A decoder-only model with its tokenizer."""
 
-    batch = 32  # texts that go on side by side
+    batch: int | None = None  # texts that go on side by side at most; None: as many as are quickest
 
     def __init__(self, model: Decoder, tokenizer: Codec, generation: Generation | None = None) -> None:
         self.model, self.tokenizer, self.generation = model, tokenizer, generation
@@ -102,10 +103,10 @@ class Generator:
         if drawn is not None:
             return [output_ids(one) for one in sample(stepper, prompt, limits, drawn, numbers)]
         theirs = self.generation
-        if theirs is None or theirs.beams == 1:
-            return [output_ids(one) for one in greedy(stepper, prompt, limits)]
-        how = Beams(theirs.beams, theirs.alpha, penalty="power", stop=theirs.stop)  # type: ignore[arg-type]
-        return [output_ids(best[0]) for best in beam(stepper, prompt, limits, how)]
+        how = Beams(1, 0.0)
+        if theirs is not None and theirs.beams > 1:
+            how = Beams(theirs.beams, theirs.alpha, penalty="power", stop=theirs.stop)  # type: ignore[arg-type]
+        return [output_ids(best[0]) for best in search(stepper, prompt, limits, how)]
 
     def limits(self, tokens: int, prompt: int) -> Limits:
         if not 1 <= tokens <= MOST:
@@ -135,5 +136,5 @@ def prompt_batches(
     for length in sorted(set(lengths)):
         numbers = [number for number, other in enumerate(lengths) if other == length]
         room = POSITIONS // (length + generator.limits(tokens, length).longest)
-        batch = batch_size(min(generator.batch, room), beams)
+        batch = batch_size(min(generator.batch or SIDE_BY_SIDE, room), beams)
         yield from (numbers[first : first + batch] for first in range(0, len(numbers), batch))

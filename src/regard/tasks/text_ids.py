@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+
+import torch
 
 from regard.decoding import Hypothesis
 from regard.errors import InputError, KindError
 from regard.text.tokenizer import Codec
 
 ROWS = 1024  # of a batch, beams counted: with many for each text, fewer texts at a time
+TOKENS = 4096  # of a batch on a CPU, padding and beams counted: beyond, larger products are not faster per row
+DEVICE_TOKENS = 32768  # elsewhere, where a batch costs hardly more than a text
+SHORTEST = 8  # tokens a text counts for at least, since what is written of it may be longer
 LONGEST_TEXT = 100_000  # characters: some hundreds of pieces to translate, seconds to minutes of work
 
 
@@ -38,14 +43,32 @@ def check_lengths(texts: Sequence[str], most: int = LONGEST_TEXT, *, what: str =
             )
 
 
-def check_batch(batch: int) -> None:
-    if batch < 1:
-        raise InputError("batch must be at least 1", found=f"{batch}", do="32 texts side by side are usual")
+def check_batch(batch: int | None) -> None:
+    if batch is not None and batch < 1:
+        raise InputError("batch must be at least 1", found=f"{batch}", do="leave it out for as many as are quickest")
 
 
 def batch_size(texts: int, beams: int) -> int:
     """How many texts go side by side: as many as asked, unless their beams would be too many rows."""
     return max(min(texts, ROWS // beams), 1)
+
+
+def token_batches(lengths: Sequence[int], most: int | None, beams: int, device: torch.device) -> Iterator[list[int]]:
+    """The numbers of the texts that go side by side: those of like length, so that little is spent on padding.
+
+    At most `most` of them if that is said, and no more tokens, counted for every beam, than the device is best at.
+    """
+    budget = TOKENS if device.type == "cpu" else DEVICE_TOKENS
+    most = batch_size(ROWS if most is None else most, beams)
+    batch: list[int] = []
+    for number in sorted(range(len(lengths)), key=lambda number: lengths[number]):
+        longest = max(lengths[number], SHORTEST)
+        if batch and (len(batch) == most or (len(batch) + 1) * longest * beams > budget):
+            yield batch
+            batch = []
+        batch.append(number)
+    if batch:
+        yield batch
 
 
 def output_ids(text: Hypothesis) -> list[int]:

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple, TypedDict, Unpack
 
 import torch
+import torch.nn.functional as F
 
-from regard.decoding import Beams, Hypothesis, Limits, beam, greedy, stepper_for
+from regard.decoding import Beams, Hypothesis, Limits, search, stepper_for
+from regard.decoding.recordings import filled
 from regard.errors import InputError, UnknownNameError
 from regard.interop.generation import Generation
 from regard.models import Recurrent, Transformer
 from regard.models.config import BlockConfig
 from regard.tasks.long_texts import LONG, TooLongError, split
-from regard.tasks.text_ids import batch_size, check_batch, check_lengths, encode, output_ids
+from regard.tasks.text_ids import check_batch, check_lengths, encode, output_ids, token_batches
 from regard.text.tokenizer import Codec, padded
 
+DTYPES = "float32", "bfloat16", "float16"  # in which a model may compute; the first is what all are loaded in
 MOST = 4096  # ids of a translation that may be asked for: what is read at once has far fewer
 LONGEST = 256  # ids of a text, read or said, where nothing else is known
 
@@ -40,6 +44,7 @@ class SearchOptions(TypedDict, total=False):
     nbest: int
     max_length: int | None
     long: str
+    stop: str | None
 
 
 class Translator:
@@ -49,7 +54,7 @@ class Translator:
     as their folder says, so that the text is the one `transformers` gives.
     """
 
-    batch = 32  # texts translated side by side
+    batch: int | None = None  # texts translated side by side at most; None: as many as are quickest
 
     def __init__(
         self,
@@ -70,13 +75,21 @@ class Translator:
         config = self.model.config
         return config.max_length if isinstance(config, BlockConfig) and config.positions == "learned" else None
 
+    def compute_in(self, dtype: str) -> None:
+        """Round the weights to the dtype of this name, of `DTYPES`: halves suit a GPU, and give other last digits."""
+        if dtype not in DTYPES:
+            raise UnknownNameError("dtype", dtype, DTYPES)
+        self.model.to(getattr(torch, dtype))
+
     def translate(self, texts: Sequence[str], **options: Unpack[SearchOptions]) -> list[Any]:
         """The translation of each text, in order; a list of the best `nbest` for each when that is more than one.
 
         `beams=1` always takes the likeliest next word. `alpha` favours longer texts as it grows. `max_length` counts
         the tokens of a translation. Texts without words stay empty (where transformers would make something up). A
         text of more than `longest_source` tokens is translated in pieces, sentence by sentence if need be;
-        `long="refuse"` raises an error instead.
+        `long="refuse"` raises an error instead. `stop` says when a search ends: "likely", once no open text would win
+        at its present length (what transformers does), "proven", once none can win at any, or "full", once there are
+        as many ended texts as beams.
         """
         results = self.search(texts, **options)
         if options.get("nbest", 1) == 1:
@@ -90,7 +103,8 @@ class Translator:
                 raise UnknownNameError("option", name, SearchOptions.__annotations__)
         nbest = options.get("nbest", 1)
         texts_as_pieces = self.pieces(texts, options.get("long", "split"))
-        how, limits = self.beams(options.get("beams"), options.get("alpha")), self.limits(options.get("max_length"))
+        how = self.beams(options.get("beams"), options.get("alpha"), options.get("stop"))
+        limits = self.limits(options.get("max_length"))
         if not 1 <= nbest <= how.width:
             raise InputError(
                 "nbest must be at least 1 and at most the number of beams",
@@ -122,12 +136,9 @@ class Translator:
     def translations(self, rows: list[list[int]], how: Beams, limits: Limits, nbest: int) -> list[list[Translation]]:
         """The best translations of each row of ids, in order."""
         best_by_number: dict[int, list[Translation]] = {}
-        # Texts of like length side by side: little is spent on padding.
-        by_length = sorted(range(len(rows)), key=lambda number: len(rows[number]))
         check_batch(self.batch)
-        batch = batch_size(self.batch, how.width)
-        for first in range(0, len(by_length), batch):
-            numbers = by_length[first : first + batch]
+        device = next(self.model.parameters()).device
+        for numbers in token_batches([len(row) for row in rows], self.batch, how.width, device):
             for number, best in zip(numbers, self.decode([rows[n] for n in numbers], how, limits), strict=True):
                 best_by_number[number] = [
                     Translation(self.tokenizer.decode(output_ids(one)), one.score, was_cut(one, limits))
@@ -139,26 +150,28 @@ class Translator:
     def decode(self, rows: list[list[int]], how: Beams, limits: Limits) -> list[list[Hypothesis]]:
         """From ids to ids, one batch."""
         config = self.model.config
-        ids, mask = padded(rows, config.pad or 0)
+        count, length = filled(len(rows), max(map(len, rows)), self.model)
+        ids, mask = padded([*rows, *[rows[0]] * (count - len(rows))], config.pad or 0)
+        more = (0, length - ids.shape[1])
+        ids, mask = F.pad(ids, more, value=config.pad or 0), F.pad(mask, more)
         device = next(self.model.parameters()).device
         stepper, prompt = stepper_for(self.model, ids.to(device), mask.to(device))
         if self.generation is not None and self.generation.start is not None:
             prompt = torch.full_like(prompt, self.generation.start)
-        if how.width == 1:
-            return [[best] for best in greedy(stepper, prompt, limits)]
-        return beam(stepper, prompt, limits, how)
+        return search(stepper, prompt, limits, how)[: len(rows)]
 
-    def beams(self, width: int | None, alpha: float | None) -> Beams:
+    def beams(self, width: int | None, alpha: float | None, stop: str | None = None) -> Beams:
         """How to search: as asked, else as the folder says, else as in the paper."""
         theirs = self.generation
         if theirs is None:
-            return Beams(4 if width is None else width, 0.6 if alpha is None else alpha)
+            how = Beams(4 if width is None else width, 0.6 if alpha is None else alpha)
+            return how if stop is None else replace(how, stop=stop)  # type: ignore[arg-type]
         theirs.check()
         return Beams(
             theirs.beams if width is None else width,
             theirs.alpha if alpha is None else alpha,
             penalty="power",
-            stop=theirs.stop,  # type: ignore[arg-type]
+            stop=theirs.stop if stop is None else stop,  # type: ignore[arg-type]
         )
 
     def limits(self, longest: int | None) -> Limits:

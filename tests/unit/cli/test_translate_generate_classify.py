@@ -54,6 +54,17 @@ def test_translate_line_by_line(name: str, folders: dict[str, str]) -> None:
     assert run(*how, given="").stdout == ""
 
 
+def test_translate_stops_and_computes_as_asked(folders: dict[str, str]) -> None:
+    how = ("translate", folders["own"], "--max-length", "9", "--device", "cpu")
+    for option, values in {"--stop": ("likely", "proven", "full"), "--dtype": ("bfloat16", "float16")}.items():
+        for value in values:
+            result = run(*how, option, value, given="w1 w2\n\nw3\n")
+            assert result.exit_code == 0, result.stderr
+            assert len(result.stdout.splitlines()) == 3
+    assert "no stop 'likly'" in run(*how, "--stop", "likly", given="w1\n").stderr
+    assert "no dtype 'half'" in run(*how, "--dtype", "half", given="w1\n").stderr
+
+
 def test_translate_several_and_as_json(folders: dict[str, str]) -> None:
     how = ("translate", folders["marian"], "--nbest", "2", "--beams", "4", "--alpha", "0.5")
     line, empty = run(*how, given="w1 w2\n\n").stdout.split("\n")[:2]

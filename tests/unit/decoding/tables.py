@@ -31,16 +31,26 @@ class TableStepper:
     def __init__(self, seed: int, vocabulary: int, rows: int) -> None:
         self.seed, self.vocabulary = seed, vocabulary
         self.prefixes: list[Prefix] = [()] * rows
-        self.asked = 0
+        self.asked, self.beams, self.followed = 0, 1, False
+        self.rows: list[int] = []  # at every call
 
     def advance(self, ids_BT: Tensor) -> Tensor:
         self.asked += 1
+        self.rows.append(len(ids_BT))
         self.prefixes = [(*old, *new) for old, new in zip(self.prefixes, ids_BT.tolist(), strict=True)]
         return torch.tensor([table(self.seed, self.vocabulary, prefix) for prefix in self.prefixes])
 
-    def select(self, index: Tensor, *, source: bool = True) -> None:
-        assert source or [self.prefixes[row][0] for row in index.tolist()] == [prefix[0] for prefix in self.prefixes]
-        self.prefixes = [self.prefixes[row] for row in index.tolist()]
+    def widen(self, width: int) -> None:
+        self.beams = width
+        self.prefixes = [prefix for prefix in self.prefixes for _ in range(width)]
+
+    def follow(self, rows: Tensor) -> None:
+        assert [row // self.beams for row in rows.tolist()] == [row // self.beams for row in range(len(self.prefixes))]
+        self.prefixes = [self.prefixes[row] for row in rows.tolist()]
+
+    def select(self, texts: Tensor) -> None:
+        rows = [text * self.beams + beam for text in texts.tolist() for beam in range(self.beams)]
+        self.prefixes = [self.prefixes[row] for row in rows]
 
 
 class ScriptedStepper(TableStepper):

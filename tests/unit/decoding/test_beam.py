@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from regard.decoding import Beams, Hypothesis, Limits, beam, greedy, stepper_for
-from regard.decoding.beam import BeamState
+from regard.decoding.beam_state import BeamState
 from regard.errors import InputError, UnknownNameError
 from tests.bounds import logs_apart, small_apart
 from tests.families import FAMILIES, families
@@ -36,7 +36,7 @@ LENGTHENED = 10  # by no more than this does the length's power multiply a score
 NEAR = LENGTHENED * logs_apart(WORDS, 10.0, steps=6)  # logits of the table are normal, their spread 1.5
 ALPHAS = [0.0, 0.6, 1.0, 2.5, -0.7]
 PENALTIES = ["paper", "power"]
-STOPS: list[Any] = ["proven", "likely", "full"]
+STOPS: list[Any] = ["proven", "likely", "full"]  # the most patient first
 
 
 def search(seed: int, limits: Limits, how: Beams, rows: int = 1) -> list[list[Hypothesis]]:
@@ -58,7 +58,7 @@ def test_wide_enough_it_finds_every_text_in_order(name: str, alpha: float, penal
     """No text is left out of so many beams, so the list must be the list of all texts."""
     limits = LIMITS[name]
     width = sum(WORDS**step for step in range(limits.longest + 1)) if limits.longest < 5 else WORDS**4
-    how = Beams(width, alpha, penalty)
+    how = Beams(width, alpha, penalty, "proven")
     same(search(1, limits, how)[0], every_text(1, WORDS, (0,), limits, how)[:width])
 
 
@@ -78,7 +78,7 @@ def test_narrow_or_not_every_score_is_true_and_in_order(width: int, stop: Any, a
 
 @pytest.mark.parametrize("alpha", ALPHAS)
 def test_rows_are_searched_each_by_itself(alpha: float) -> None:
-    limits, how = LIMITS["plain"], Beams(100, alpha)
+    limits, how = LIMITS["plain"], Beams(100, alpha, stop="proven")
     for row, found in enumerate(search(2, limits, how, rows=4)):
         same(found, every_text(2, WORDS, (row,), limits, how)[:100])
 
@@ -94,7 +94,7 @@ def test_a_row_in_a_batch_finds_what_it_finds_alone(width: int, stop: Any) -> No
 
 
 def test_prompts_may_have_several_ids() -> None:
-    limits, how = LIMITS["plain"], Beams(200, 0.6)
+    limits, how = LIMITS["plain"], Beams(200, 0.6, stop="proven")
     found = beam(TableStepper(3, WORDS, 2), torch.tensor([[5, 1, 2], [6, 0, 0]]), limits, how)
     for texts, prompt in zip(found, [(5, 1, 2), (6, 0, 0)], strict=True):
         same(texts, every_text(3, WORDS, prompt, limits, how)[:200])
@@ -156,7 +156,7 @@ def test_beams_stay_full_whichever_end_is_likelier(ends: tuple[int, ...], width:
     """Every end is likelier than the one word that leads on; the text behind it is longer, and wins."""
     leading = [0.1, *(0.9 / len(ends) if word in ends else 0.0 for word in (1, 2, 3))]
     script = {**{(0,) * n: leading for n in range(4)}, (0,) * 4: [0.0, 0.0, 0.0, 1.0]}
-    how = Beams(width, 4.0, "power")
+    how = Beams(width, 4.0, "power", "proven")
     found = beam(ScriptedStepper(script, WORDS), torch.tensor([[0]]), Limits(5, ends), how)[0]
     assert (found[0].ids, found[0].end) == ((0, 0, 0, 0), 3)
 
@@ -176,10 +176,10 @@ def test_going_on_after_the_proof_finds_nothing_else(
     penalty: Any, alpha: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cases = list(itertools.product(range(8), (1, 2, 4), (Limits(7, END), Limits(7, END, shortest=3, closing=3))))
-    stopped = [search(seed, limits, Beams(width, alpha, penalty))[0] for seed, width, limits in cases]
-    monkeypatch.setattr(BeamState, "done", lambda self, length: False)
+    stopped = [search(seed, limits, Beams(width, alpha, penalty, "proven"))[0] for seed, width, limits in cases]
+    monkeypatch.setattr(BeamState, "update_closed", lambda self, divisors: None)
     for (seed, width, limits), found in zip(cases, stopped, strict=True):
-        assert found == search(seed, limits, Beams(width, alpha, penalty))[0]
+        assert found == search(seed, limits, Beams(width, alpha, penalty, "proven"))[0]
 
 
 def test_proven_waits_where_likely_gives_up() -> None:
@@ -198,7 +198,7 @@ def test_proven_waits_where_likely_gives_up() -> None:
 def test_where_length_costs_an_open_text_may_still_win_by_ending_soon() -> None:
     """Two poor texts have ended; the likely one needs just one id more, and is not judged by the longest length."""
     script = {(): [0.7, 0.1, 0.0, 0.2], (0,): [0.1, 0.6, 0.0, 0.3], (0, 1): [0.0, 0.0, 0.0, 1.0]}
-    how = Beams(2, -1.0, "power")
+    how = Beams(2, -1.0, "power", "proven")
     found = beam(ScriptedStepper(script, WORDS), torch.tensor([[0]]), Limits(20, END), how)[0]
     assert [text.ids for text in found] == [(), (0, 1)]
 
@@ -235,6 +235,24 @@ def test_impossible_texts_are_not_given_back() -> None:
     script = {(): [1.0, 0.0, 0.0, 0.0], (0,): [0.0, 0.0, 0.0, 1.0]}
     found = beam(ScriptedStepper(script, WORDS), torch.tensor([[0]]), Limits(3, END), Beams(5))[0]
     assert [text.ids for text in found] == [(0,)]
+
+
+# Leaving
+
+
+@pytest.mark.parametrize("stop", STOPS)
+def test_texts_that_are_done_leave_the_batch(stop: Any) -> None:
+    """Eight texts, of which some end at once: later calls have fewer rows, and nothing else changes."""
+    limits, how = LIMITS["long"], Beams(2, 0.6, "paper", stop)
+    stepper = TableStepper(4, WORDS, 8)
+    found = beam(stepper, torch.arange(8)[:, None], limits, how)
+    assert stepper.rows[0] == 8
+    assert stepper.rows[1:] == sorted(stepper.rows[1:], reverse=True)
+    assert stepper.rows[-1] < stepper.rows[1] == 16
+    waiting = TableStepper(4, WORDS, 8)
+    waiting.followed = True
+    assert beam(waiting, torch.arange(8)[:, None], limits, how) == found
+    assert set(waiting.rows[1:]) == {16}
 
 
 # Penalties and options

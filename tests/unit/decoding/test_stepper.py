@@ -8,6 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from regard.attention import attend
 from regard.decoding import Beams, Limits, beam, stepper_for
 from regard.models import Transformer, seams
 from tests.bounds import close
@@ -141,41 +142,87 @@ def test_keys_of_the_source_are_computed_once(name: str) -> None:
 
 @pytest.mark.parametrize("name", SPEAKERS)
 @torch.no_grad()
-def test_beams_of_one_text_may_leave_the_source_where_it_is(name: str) -> None:
-    """To the last bit what they say with the source moved along."""
+def test_beams_of_one_text_share_its_source(name: str) -> None:
+    """They say what they say with a source of their own each, moved along."""
     family = FAMILIES[name]
     model, example = family.model(), family.example(lengths=(5, 2, 6))
     steppers = [start(family, model, example)[0] for _ in range(2)]
     generator, prompt = torch.Generator().manual_seed(5), start(family, model, example)[1]
     for stepper in steppers:
         stepper.advance(prompt)
-        stepper.select(torch.arange(3).repeat_interleave(2))
+    steppers[0].select(torch.arange(3).repeat_interleave(2))
+    steppers[1].widen(2)
     for order in ([0, 1, 2, 3, 4, 5], [1, 0, 3, 3, 4, 4], [0, 0, 3, 2, 5, 4]):
         newest = words((6, 1), generator)
-        for stepper, source in zip(steppers, (True, False), strict=True):
-            stepper.select(torch.tensor(order), source=source)
+        steppers[0].select(torch.tensor(order))
+        steppers[1].follow(torch.tensor(order))
         moved, left = (stepper.advance(newest) for stepper in steppers)
-        assert torch.equal(moved, left)
+        close(model, left, moved)
 
 
 @pytest.mark.parametrize("name", TRANSFORMERS)
-def test_keys_and_values_of_the_source_are_not_copied_while_beams_move(name: str) -> None:
-    """Once they are there for every beam, each step looks at the very same memory."""
+def test_keys_and_values_of_the_source_are_never_copied(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One for each text, however many beams: every step looks at the very same memory, with the beams as queries."""
     family = FAMILIES[name]
     model, example = family.model(), family.example()
     looked_at: list[tuple[Tensor, Tensor, Tensor]] = []
+    stepper, prompt = stepper_for(model, example.ids, example.mask)
 
-    def hook(site: str, attend: Any, query: Tensor, key: Tensor, value: Tensor, **options: Any) -> Tensor:
-        looked_at.append((key, value, options["mask"]))
+    def look(query: Tensor, key: Tensor, value: Tensor, **options: Any) -> Tensor:
+        if options.get("mask") is not None and stepper.cache.fixed["decoder.0.cross"][0] is key:
+            looked_at.append((query, key, value))
         return attend(query, key, value, **options)
 
+    # No hook, for which beams would get rows of their own: instead of what a seam without hooks calls.
+    monkeypatch.setattr("regard.models.seam.attend", look)
+    beam(stepper, prompt, Limits(7), Beams(3))
+    assert [query.shape[2] for query, _, _ in looked_at] == [1, *[3] * 6]
+    for tensors in list(zip(*looked_at, strict=True))[1:]:
+        assert {(len(tensor), tensor.data_ptr()) for tensor in tensors} == {(3, tensors[0].data_ptr())}
+
+
+@pytest.mark.parametrize("name", SPEAKERS)
+def test_texts_leave_with_all_their_beams(name: str) -> None:
+    """Those that stay go on as if they had been alone."""
+    family = FAMILIES[name]
+    model, example = family.model(), family.example(lengths=(5, 2, 6, 3))
+    generator = torch.Generator().manual_seed(6)
+    stay = torch.tensor([3, 1])
+    rest = Example(example.ids[stay], example.mask[stay], example.target)
+    ids = words((8, 2), generator)
+    all_texts, some = (start(family, model, one) for one in (example, rest))
+    found = []
+    with torch.no_grad():
+        for (stepper, prompt), rows in ((all_texts, ids), (some, ids.view(4, 2, 2)[stay].flatten(0, 1))):
+            stepper.advance(prompt)
+            stepper.widen(2)
+            stepper.advance(rows[:, :1])
+            if len(rows) == 8:
+                stepper.select(stay)
+                rows = rows.view(4, 2, 2)[stay].flatten(0, 1)
+            stepper.follow(torch.tensor([1, 1, 2, 3]))
+            found.append(stepper.advance(rows[:, 1:]))
+    close(model, *found)
+
+
+@pytest.mark.parametrize("name", TRANSFORMERS)
+def test_who_takes_hold_of_a_site_sees_rows_of_their_own_for_every_beam(name: str) -> None:
+    """One query a row at every step, and every text to the end; what is said is the same."""
+    family = FAMILIES[name]
+    model, example = family.model(), family.example()
+    limits, how = Limits(7, (2,)), Beams(3)
+    expected = beam(*stepper_for(model, example.ids, example.mask), limits, how)
+    shapes: list[tuple[int, int]] = []
+
+    def hook(site: str, call: Any, query: Tensor, key: Tensor, value: Tensor, **options: Any) -> Tensor:
+        assert len(query) == len(key)
+        shapes.append((len(query), query.shape[2]))
+        return call(query, key, value, **options)
+
     with seams(model)["decoder.1.cross"].hooked(hook):
-        beam(*stepper_for(model, example.ids, example.mask), Limits(7), Beams(3))
-    assert len(looked_at) == 7
-    rows = [len(key) for key, _, _ in looked_at]
-    assert rows == [3, *[9] * 6]
-    for tensors in zip(*looked_at[1:], strict=True):
-        assert {tensor.data_ptr() for tensor in tensors} == {tensors[0].data_ptr()}
+        found = beam(*stepper_for(model, example.ids, example.mask), limits, how)
+    assert set(shapes[1:]) == {(9, 1)}
+    assert [[text.ids for text in texts] for texts in found] == [[text.ids for text in texts] for texts in expected]
 
 
 @pytest.mark.parametrize("name", ["transformer post", "recurrent attention"])

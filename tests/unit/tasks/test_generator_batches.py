@@ -11,9 +11,9 @@ import pytest
 from benchmarks import peers
 from regard.decoding.sampling import text_seed
 from regard.tasks import Generator, load
-from regard.tasks.generator import POSITIONS
+from regard.tasks.generator import POSITIONS, SIDE_BY_SIDE
 
-MANY = 500
+MANY = 5 * SIDE_BY_SIDE
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +46,7 @@ def test_no_call_sees_more_than_a_batch(folders: dict[str, Path], how: dict[str,
     task = loaded(folders["greedy"])
     seen = shapes(task)
     texts = task.generate(prompts(MANY), 3, **how)
-    assert max(rows for rows, _ in seen) == task.batch == 32
+    assert max(rows for rows, _ in seen) == SIDE_BY_SIDE
     assert all(text.startswith(prompt) for text, prompt in zip(texts, prompts(MANY), strict=True))
 
 

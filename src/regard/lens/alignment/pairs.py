@@ -25,6 +25,7 @@ from regard.tasks.text_ids import check_batch, encode
 from regard.text.tokenizer import padded
 
 ProgressCallback = Callable[[int, int], None]
+SIDE_BY_SIDE = 32  # pairs, where nobody says how many: all their logits are held
 TextOrWords = str | Sequence[str]  # a text, or its words
 
 
@@ -58,8 +59,9 @@ def align_pairs(
     order = sorted(range(len(rows)), key=lambda number: -len(rows[number].source) - len(rows[number].target))
     asked = all_readings(cross_sites(translator.model)) if readings is None else list(readings)
     votes_of: dict[int, Votes] = {}
-    for first in range(0, len(order), translator.batch):
-        numbers = order[first : first + translator.batch]
+    size = translator.batch or SIDE_BY_SIDE
+    for first in range(0, len(order), size):
+        numbers = order[first : first + size]
         batch_votes = read_batch(translator, [rows[number] for number in numbers], asked)
         votes_of |= dict(zip(numbers, batch_votes, strict=True))
         if on_progress is not None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from regard.lens.alignment.bitext import Bitext
 from regard.lens.alignment.decision import align
 from regard.lens.alignment.links import AttentionReading
+from regard.lens.alignment.pairs import SIDE_BY_SIDE
 from regard.lens.alignment.symmetrise import symmetrised
 from regard.tasks import Translator
 from regard.text.scores.alignment_error import Link
@@ -29,7 +30,7 @@ class Aligner:
 
 def stream(texts: Bitext, there: Aligner, back: Aligner | None = None, way: str = "grow-diag") -> Iterator[list[Link]]:
     """The links of each pair, in order; with a model of the other direction, those of both joined."""
-    size = AHEAD * there.translator.batch
+    size = AHEAD * (there.translator.batch or SIDE_BY_SIDE)
     for first in range(0, len(texts.sources), size):
         some = texts.part(first, first + size)
         pair_links = there.links(some)

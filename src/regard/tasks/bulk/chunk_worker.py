@@ -38,7 +38,7 @@ class WorkerOptions:
     model: str
     write_line: WriteLine
     device: str = "auto"
-    batch: int = 32
+    batch: int | None = None
     threads: int | None = None  # of the CPU; None: as they are
 
 
@@ -110,5 +110,6 @@ class ChunkWorker:
             kind = type(task).__name__
             raise InputError(f"{self.options.model} does not translate", found=kind, do="give an encoder-decoder")
         task.batch = self.options.batch
+        task.compute_in(manifest.dtype)
         self.task = task
         return task

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from regard.errors import InputError
 from regard.interop.folders import FILES
 from regard.tasks.text_ids import check_lengths
+from regard.tasks.translator import DTYPES
 from regard.text.corpora.opening import lines
 from regard.version import __version__
 
@@ -41,6 +42,7 @@ class Manifest(NamedTuple):
     search: dict[str, Any]  # options of `Translator.search` that were given
     output: str  # how a line is written
     chunk: int  # lines of a chunk
+    dtype: str = DTYPES[0]  # in which numbers is computed
     version: str = __version__
     format: int = FORMAT
 
@@ -76,7 +78,8 @@ class Manifest(NamedTuple):
             model = ("", "")
         return [
             ("model", *model), *options, ("output", before.output, self.output),
-            ("lines a chunk", before.chunk, self.chunk), ("version of regard", before.version, self.version),
+            ("lines a chunk", before.chunk, self.chunk), ("dtype", before.dtype, self.dtype),
+            ("version of regard", before.version, self.version),
         ]  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from regard.interop.folders import where
 from regard.tasks.bulk.chunk_worker import ChunkResult, ChunkWorker, WorkerOptions, WriteLine
 from regard.tasks.bulk.job_folder import JobFolder, chunks_of
 from regard.tasks.bulk.manifest import Manifest, chunk_size, model_digest, output_paths, survey
-from regard.tasks.translator import SearchOptions, Translation
+from regard.tasks.translator import DTYPES, SearchOptions, Translation
 
 
 class BulkProgress(NamedTuple):
@@ -78,7 +78,8 @@ class BulkRequest:
     write_line: WriteLine = first_text
     label: str = "text"
     device: str = "auto"
-    batch: int = 32
+    dtype: str = DTYPES[0]
+    batch: int | None = None
     chunk: int | None = None
     anew: bool = False
 
@@ -119,7 +120,7 @@ def manifest_for(request: BulkRequest, folder: Path) -> Manifest:
     documents = tuple(survey(file, output) for file, output in zip(request.files, outputs, strict=True))
     chunk = request.chunk or chunk_size(sum(document.lines for document in documents))
     search = {name: value for name, value in request.search.items() if value is not None}
-    return Manifest(documents, request.model, model_digest(folder), search, request.label, chunk)
+    return Manifest(documents, request.model, model_digest(folder), search, request.label, chunk, request.dtype)
 
 
 def settle(job: JobFolder, manifest: Manifest, anew: bool) -> bool:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from torch import Tensor
 
 from regard.lens.alignment.links import Pair, gathered
-from regard.lens.alignment.pairs import EncodedPair, encode_pair, forced
+from regard.lens.alignment.pairs import SIDE_BY_SIDE, EncodedPair, encode_pair, forced
 from regard.lens.recording.forward import ForwardCall
 from regard.models import seams
 from regard.tasks import Translator
@@ -51,7 +51,7 @@ def antecedent_attention(
     sites = [site for site in seams(translator.model) if "encoder" in site or "cross" in site]
     more: Counter[tuple[str, str, int]] = Counter()
     heads: list[tuple[str, str, int]] = []
-    for some in batched(chosen, translator.batch, on_progress):
+    for some in batched(chosen, translator.batch or SIDE_BY_SIDE, on_progress):
         rows = [encode_pair(translator, one.source, one.target, words) for one in some]
         call = forced(translator, rows, sites)
         heads = [

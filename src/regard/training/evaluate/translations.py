@@ -25,6 +25,7 @@ from regard.training.evaluate.result import Evaluation
 from regard.training.evaluate.sets import EvaluationData, PairSet
 
 AHEAD = 4  # batches between two reports of progress
+REPORTED = 128  # texts that count as a batch in a report
 DICTIONARY = "a dictionary, word for word"
 
 
@@ -99,7 +100,7 @@ def translations(
     done: dict[int, str] = {}
     cut, start = 0, perf_counter()
     with eval_mode_with_batch(translator, search.batch):
-        for numbers in batched(order, AHEAD * translator.batch, on_progress):
+        for numbers in batched(order, AHEAD * (translator.batch or REPORTED), on_progress):
             texts = [sources[number] for number in numbers]
             how = {"beams": search.beams, "alpha": search.alpha, "max_length": search.max_length}
             for number, best in zip(numbers, translator.search(texts, **how), strict=True):  # type: ignore[arg-type]

@@ -28,6 +28,7 @@ def test_a_manifest_survives_its_file() -> None:
         (BASE._replace(search={"beams": 4, "alpha": 0.5}), "alpha: as the model has it, now 0.5"),
         (BASE._replace(output="json"), "output: text, now json"),
         (BASE._replace(chunk=7), "lines a chunk: 100, now 7"),
+        (BASE._replace(dtype="bfloat16"), "dtype: float32, now bfloat16"),
         (BASE._replace(model="en-fr", model_sha256="n"), "model: grammar, now en-fr"),
         (BASE._replace(model_sha256="n"), "model: grammar, now grammar (other files under the same name)"),
         (BASE._replace(version="9.9"), "version of regard"),
