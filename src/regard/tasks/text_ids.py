@@ -11,7 +11,7 @@ from regard.errors import InputError, KindError
 from regard.text.tokenizer import Codec
 
 ROWS = 1024  # of a batch, beams counted: with many for each text, fewer texts at a time
-TOKENS = 4096  # of a batch on a CPU, padding and beams counted: beyond, larger products are not faster per row
+TOKENS = 16384  # of a batch on a CPU, padding and beams counted: beyond, larger products are not faster per row
 DEVICE_TOKENS = 32768  # elsewhere, where a batch costs hardly more than a text
 SHORTEST = 8  # tokens a text counts for at least, since what is written of it may be longer
 LONGEST_TEXT = 100_000  # characters: some hundreds of pieces to translate, seconds to minutes of work

@@ -33,8 +33,9 @@ def test_every_text_once_and_no_batch_too_large(
 
 
 def test_short_texts_fill_a_batch_and_a_long_one_stands_alone() -> None:
-    assert [len(batch) for batch in token_batches([3] * 300, None, 4, CPU)] == [128, 128, 44]
-    assert list(token_batches([5000, 2], None, 4, CPU)) == [[1], [0]]
+    assert [len(batch) for batch in token_batches([3] * 300, None, 4, CPU)] == [ROWS // 4, 300 - ROWS // 4]
+    assert len(next(token_batches([50] * 300, None, 4, CPU))) == TOKENS // (50 * 4)
+    assert list(token_batches([TOKENS, 2], None, 4, CPU)) == [[1], [0]]
     assert list(token_batches([], None, 4, CPU)) == []
 
 
