@@ -18,6 +18,7 @@ ORDER = (
     "cli", "server", "training", "lens", "worked", "tasks", "widget", "drawing", "decoding", "interop", "models",
     "text", "attention", "errors", "version",
 )  # fmt: skip
+AMONG = ("attention/kernels",)  # folders between the files of their room: some import them, others they import
 HEAD = """# Architecture
 
 *Written by `make architecture` from the package; a test keeps it current. The layers, those inside rooms too, are held
@@ -76,15 +77,20 @@ def drawn(files: list[str]) -> list[str]:
     """A walk: a line a room from the top down, its files in the order of the walk."""
     rooms: dict[str, list[str]] = {}
     for file in files:
-        rooms.setdefault(file.rpartition("/")[0], []).append(file)
+        rooms.setdefault(room_of(file), []).append(file)
     below = {
-        room: {file.rpartition("/")[0] for one in mine for file in imported(one) & set(files)}
-        for room, mine in rooms.items()
+        room: {room_of(file) for one in mine for file in imported(one) & set(files)} for room, mine in rooms.items()
     }
     order = sorted(topological(list(rooms), below), key=lambda room: ORDER.index(room.split("/")[0]))
     margin = max(map(len, rooms)) + 2
-    stems = {room: [Path(file).stem for file in rooms[room]] for room in order}
+    stems = {room: [file.removeprefix(f"{room}/").removesuffix(".py") for file in rooms[room]] for room in order}
     return [line for room in order for line in arrow_lines(room, stems[room], margin)]
+
+
+def room_of(file: str) -> str:
+    """The line of a walk that a file stands in."""
+    folder = file.rpartition("/")[0]
+    return folder.rpartition("/")[0] if folder in AMONG else folder
 
 
 def arrow_lines(room: str, names: list[str], margin: int) -> list[str]:
