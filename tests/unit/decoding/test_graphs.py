@@ -13,7 +13,7 @@ import torch
 
 from regard.decoding import Beams, Hypothesis, Limits, beam, graphs, stepper_for
 from regard.decoding.graphs import BeamStep, Replay, static_beam
-from regard.decoding.recordings import RECORDINGS, record
+from regard.decoding.recordings import RECORDINGS, record, replays
 from tests.families import FAMILIES, Family, families
 
 TRANSFORMERS = families(lambda family: family.config.family == "transformer")
@@ -150,3 +150,50 @@ def test_recordings_outlive_no_model() -> None:
     del model, stepper
     gc.collect()
     assert gone() is None
+
+
+def test_a_recording_serves_only_batches_like_its_own() -> None:
+    """Tensors of inference mode may not be written to outside of it; those of another dtype would be rounded."""
+    family = FAMILIES["transformer post"]
+    model, example = family.model(), family.example()
+
+    def find() -> list[list[Hypothesis]]:
+        stepper, prompt = stepper_for(model, example.ids, example.mask)
+        return static_beam(stepper, prompt, Limits(6), Beams(3), partial(record, lambda run: run))  # type: ignore[arg-type]
+
+    with torch.inference_mode():
+        inferred = find()
+    assert ids(find()) == ids(inferred)
+    assert len(RECORDINGS[model]) == 2
+    with torch.autocast("cpu", torch.bfloat16):
+        find()
+    assert len(RECORDINGS[model]) == 3
+
+
+def test_none_is_kept_of_a_model_that_could_not_be_recorded() -> None:
+    family = FAMILIES["transformer post"]
+    model, example = family.model(), family.example()
+
+    def find(graph: Any, longest: int) -> None:
+        stepper, prompt = stepper_for(model, example.ids, example.mask)
+        static_beam(stepper, prompt, Limits(longest), Beams(3), partial(record, graph))  # type: ignore[arg-type]
+
+    find(lambda run: run, 6)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(UserWarning, match="not permitted"):
+            find(failing, 7)
+        find(failing, 7)  # it was said
+    assert model not in RECORDINGS
+
+
+def test_what_is_not_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Autocast frees the weights that a recording would read; a replay does not look whether a position was learned."""
+    family = FAMILIES["transformer learned"]
+    model, example = family.model(), family.example()
+    stepper, _ = stepper_for(model, example.ids, example.mask)
+    learned = model.config.max_length
+    assert replays(stepper, learned)  # type: ignore[arg-type]
+    assert not replays(stepper, learned + 1)  # type: ignore[arg-type]
+    monkeypatch.setattr(torch, "is_autocast_enabled", lambda device: device == "cuda")
+    assert not replays(stepper, learned)  # type: ignore[arg-type]
