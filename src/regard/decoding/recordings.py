@@ -20,6 +20,7 @@ from regard.decoding.stepper import DecoderStepper, Stepper, TransformerStepper,
 from regard.models import Transformer
 
 MOST = 12  # recordings of a model: each has its buffers
+SHARE = 8  # one in so many bytes of a GPU, which those buffers may take
 GREEDY = Beams(1, 0.0, "paper", "full")  # the likeliest word each time, by the sum of logarithms
 ROWS, LENGTH = 32, 16  # batches and sources are filled up to multiples of these, so that few shapes are recorded
 Graph = Callable[[Replay], Replay]
@@ -79,16 +80,29 @@ def record(graph: Graph, step: BeamStep) -> tuple[BeamStep, Replay]:
         recordings[key] = recordings.pop(key)  # the one that was not used for longest makes room
         put_back(recordings[key][0], step.tensors())
         return recordings[key]
+    room = room_on(step.ids.device) - size_of(step)
+    if room < 0:  # to compare takes as much again, twice
+        return step, step.run
     replay, problem = recorded(step, graph)
     if problem:
         UNRECORDABLE.add(model)
         RECORDINGS.pop(model, None)  # nobody asks for them any more, and they hold memory
         warnings.warn(f"decoding steps are not replayed on this GPU, which is slower: {problem}", stacklevel=2)
         return step, step.run
-    while len(recordings) >= MOST:
+    while recordings and (len(recordings) >= MOST or sum(size_of(one) for one, _ in recordings.values()) > room):
         del recordings[next(iter(recordings))]
     recordings[key] = step, replay
     return step, replay
+
+
+def size_of(step: BeamStep) -> int:
+    """Bytes of its buffers."""
+    return sum(tensor.numel() * tensor.element_size() for tensor in step.tensors())
+
+
+def room_on(device: torch.device) -> int:
+    """Bytes that the buffers of all recordings of a model may take there."""
+    return torch.cuda.mem_get_info(device)[1] // SHARE if device.type == "cuda" else 1 << 33
 
 
 def recorded(step: BeamStep, graph: Graph) -> tuple[Replay, str]:

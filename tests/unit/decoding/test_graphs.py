@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import torch
 
-from regard.decoding import Beams, Hypothesis, Limits, beam, graphs, stepper_for
+from regard.decoding import Beams, Hypothesis, Limits, beam, graphs, recordings, stepper_for
 from regard.decoding.graphs import BeamStep, Replay, static_beam
 from regard.decoding.recordings import RECORDINGS, record, replays
 from tests.families import FAMILIES, Family, families
@@ -197,3 +197,28 @@ def test_what_is_not_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not replays(stepper, learned + 1)  # type: ignore[arg-type]
     monkeypatch.setattr(torch, "is_autocast_enabled", lambda device: device == "cuda")
     assert not replays(stepper, learned)  # type: ignore[arg-type]
+
+
+def test_recordings_take_a_share_of_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The oldest makes room for the newest; one that is too large by itself is never made."""
+    family, made, sizes = FAMILIES["transformer post"], [], []
+    model, example = family.model(), family.example()
+
+    def graph(run: Replay) -> Replay:
+        made.append(run)
+        return run
+
+    def find(longest: int, room: int) -> None:
+        monkeypatch.setattr(recordings, "room_on", lambda device: room)
+        stepper, prompt = stepper_for(model, example.ids, example.mask)
+        static_beam(stepper, prompt, Limits(longest), Beams(3), partial(record, graph))  # type: ignore[arg-type]
+        sizes[:] = [recordings.size_of(step) for step, _ in RECORDINGS[model].values()]
+
+    find(6, 1 << 30)
+    find(7, 1 << 30)
+    assert len(made) == len(sizes) == 2
+    find(8, sum(sizes))
+    assert len(made) == 3
+    assert len(sizes) == 1
+    find(9, 1)
+    assert len(made) == 3
