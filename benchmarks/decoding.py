@@ -20,7 +20,7 @@ import transformers
 
 import regard
 from benchmarks.report import markdown, provenance, write_section
-from regard.decoding import Beams, Limits, beam, greedy, stepper_for
+from regard.decoding import Beams, Limits, search, stepper_for
 from regard.decoding.beams import STOPS
 from regard.interop.huggingface import save_huggingface
 from regard.interop.transformers_export import write_folder
@@ -125,9 +125,7 @@ def compare_base(device: str, runs: int) -> list[Comparison]:
 
         def ours(how: Beams = how) -> list[tuple[int, ...]]:
             stepper, prompt = stepper_for(model, source)
-            if how.width == 1:
-                return [text.ids for text in greedy(stepper, prompt, limits)]
-            return [texts[0].ids for texts in beam(stepper, prompt, limits, how)]
+            return [texts[0].ids for texts in search(stepper, prompt, limits, how)]
 
         @torch.no_grad()
         def theirs(beams: int = beams) -> list[tuple[int, ...]]:

@@ -57,7 +57,7 @@ def device_kernel(
         result = output, rows_alone(lse, query)
         trusted = (name, kind) in TRUSTED or agrees(result, tensors, mask, causal, scale)
     except torch.OutOfMemoryError:
-        raise
+        return None  # to compare takes more than SDPA alone, which may still have room
     except (AttributeError, RuntimeError, TypeError, ValueError) as error:
         refuse(kind, f"{type(error).__name__}: {error}")
         return None

@@ -17,6 +17,7 @@ from torch import Tensor
 
 from regard.decoding.beam_state import BeamState, results_of
 from regard.decoding.beams import Beams
+from regard.decoding.cache import KeyValueCache
 from regard.decoding.candidates import best_candidates
 from regard.decoding.finite import NEVER, not_finite
 from regard.decoding.leaving import HALF, worth_leaving
@@ -140,6 +141,7 @@ def static_beam(
     state.update_closed(how.best_divisors(1, limits.longest))
     results: dict[int, list[Hypothesis]] = {}
     numbers, step, length = list(range(len(prompt_BN))), BeamStep(stepper, state, parents, ids), 1
+    stepper.cache = KeyValueCache()  # what it held stands in the buffers of the step
     over, stuck = state.over_and_stuck()
     replay: Replay | None = None
     while length < limits.longest and not stuck and not all(over):

@@ -122,6 +122,22 @@ def test_what_is_not_the_same_is_not_used_and_said_once(
     assert lse is None
 
 
+def test_where_there_is_no_room_to_compare_sdpa_serves(gpu: PretendDevice, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Comparing takes more memory than SDPA alone; with more room the next call compares again."""
+
+    def too_much(*_: Any) -> bool:
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    moved = [part.to(DEVICE) for part in drawn(torch.float32)]
+    with monkeypatch.context() as patch, warnings.catch_warnings():
+        warnings.simplefilter("error")
+        patch.setattr(sdpa_kernels, "agrees", too_much)
+        output, lse = attend_with_lse(*moved)
+    assert lse is None
+    assert torch.equal(output.cpu(), attend(*moved).cpu())
+    assert attend_with_lse(*moved)[1] is not None
+
+
 def test_where_sdpa_takes_another_path_there_is_no_lse() -> None:
     with torch.no_grad(), PretendDevice(SDPBackend.MATH):
         moved = [part.to(DEVICE) for part in drawn(torch.float32)]

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 import torch
 
-from regard.decoding import Beams, Hypothesis, Limits, beam, graphs, stepper_for
+from regard.decoding import Beams, Hypothesis, Limits, beam, graphs, recordings, stepper_for
 from regard.decoding.graphs import BeamStep, Replay, static_beam
-from regard.decoding.recordings import RECORDINGS, record
+from regard.decoding.recordings import RECORDINGS, record, replays
 from tests.families import FAMILIES, Family, families
 
 TRANSFORMERS = families(lambda family: family.config.family == "transformer")
@@ -150,3 +150,75 @@ def test_recordings_outlive_no_model() -> None:
     del model, stepper
     gc.collect()
     assert gone() is None
+
+
+def test_a_recording_serves_only_batches_like_its_own() -> None:
+    """Tensors of inference mode may not be written to outside of it; those of another dtype would be rounded."""
+    family = FAMILIES["transformer post"]
+    model, example = family.model(), family.example()
+
+    def find() -> list[list[Hypothesis]]:
+        stepper, prompt = stepper_for(model, example.ids, example.mask)
+        return static_beam(stepper, prompt, Limits(6), Beams(3), partial(record, lambda run: run))  # type: ignore[arg-type]
+
+    with torch.inference_mode():
+        inferred = find()
+    assert ids(find()) == ids(inferred)
+    assert len(RECORDINGS[model]) == 2
+    with torch.autocast("cpu", torch.bfloat16):
+        find()
+    assert len(RECORDINGS[model]) == 3
+
+
+def test_none_is_kept_of_a_model_that_could_not_be_recorded() -> None:
+    family = FAMILIES["transformer post"]
+    model, example = family.model(), family.example()
+
+    def find(graph: Any, longest: int) -> None:
+        stepper, prompt = stepper_for(model, example.ids, example.mask)
+        static_beam(stepper, prompt, Limits(longest), Beams(3), partial(record, graph))  # type: ignore[arg-type]
+
+    find(lambda run: run, 6)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(UserWarning, match="not permitted"):
+            find(failing, 7)
+        find(failing, 7)  # it was said
+    assert model not in RECORDINGS
+
+
+def test_what_is_not_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Autocast frees the weights that a recording would read; a replay does not look whether a position was learned."""
+    family = FAMILIES["transformer learned"]
+    model, example = family.model(), family.example()
+    stepper, _ = stepper_for(model, example.ids, example.mask)
+    learned = model.config.max_length
+    assert replays(stepper, learned)  # type: ignore[arg-type]
+    assert not replays(stepper, learned + 1)  # type: ignore[arg-type]
+    monkeypatch.setattr(torch, "is_autocast_enabled", lambda device: device == "cuda")
+    assert not replays(stepper, learned)  # type: ignore[arg-type]
+
+
+def test_recordings_take_a_share_of_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The oldest makes room for the newest; one that is too large by itself is never made."""
+    family, made, sizes = FAMILIES["transformer post"], [], []
+    model, example = family.model(), family.example()
+
+    def graph(run: Replay) -> Replay:
+        made.append(run)
+        return run
+
+    def find(longest: int, room: int) -> None:
+        monkeypatch.setattr(recordings, "room_on", lambda device: room)
+        stepper, prompt = stepper_for(model, example.ids, example.mask)
+        static_beam(stepper, prompt, Limits(longest), Beams(3), partial(record, graph))  # type: ignore[arg-type]
+        sizes[:] = [recordings.size_of(step) for step, _ in RECORDINGS[model].values()]
+
+    find(6, 1 << 30)
+    find(7, 1 << 30)
+    assert len(made) == len(sizes) == 2
+    find(8, sum(sizes))
+    assert len(made) == 3
+    assert len(sizes) == 1
+    find(9, 1)
+    assert len(made) == 3

@@ -15,7 +15,7 @@ from torch import Tensor
 import regard
 from benchmarks import peers
 from regard.attention import sdpa_kernels
-from regard.lens.assembly import step, watch_options
+from regard.lens.assembly import pending, step, watch_options
 from regard.lens.intervene import means
 from regard.lens.recording_api import Recording
 from tests.pretend_device import DEVICE, Backend, OnDevice, PretendDevice, Stream
@@ -218,3 +218,29 @@ def test_a_wrong_map_is_told_on_a_device_too(monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr(step, "terms_of", wrong)
     assert not recorded("llama", DEVICE, DEVICE).badge.true
+
+
+@pytest.mark.parametrize(("room", "groups"), [(1, []), (2 * 32 * 32, [2, 2]), (1 << 25, [4])], ids=str)
+def test_so_many_matrices_at_a_time_as_there_is_room_for(
+    monkeypatch: pytest.MonkeyPatch, room: int, groups: list[int]
+) -> None:
+    """A large model's W_O, all of them in float64, would not fit beside it."""
+    together: list[int] = []
+
+    def counted(value: Tensor, projection: Tensor, heads: tuple[int, ...]) -> Tensor:
+        together.append(len(projection))
+        return step.by_squares(value, projection, heads)
+
+    monkeypatch.setattr(pending, "MANY", 0)
+    monkeypatch.setattr(pending, "MATRICES", room)
+    monkeypatch.setattr(pending, "by_squares", counted)
+    model = transformers.GPT2LMHeadModel(
+        transformers.GPT2Config(vocab_size=20, n_positions=16, n_embd=32, n_layer=4, n_head=2)
+    ).eval()
+    with regard.watch(model) as plain:
+        model(IDS)
+    with regard.watch(model.to(DEVICE)) as recording:
+        model(IDS.to(DEVICE))
+    assert together == groups
+    for site in plain.sites:
+        same(recording.weights(site, by="value"), plain.weights(site, by="value"))

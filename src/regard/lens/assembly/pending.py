@@ -21,6 +21,7 @@ from regard.lens.assembly.step import MANY, AttentionStep, StepValues, by_square
 from regard.lens.assembly.watch_options import Storage
 
 HELD = 1 << 27  # numbers of keys and values that are held, or worked on together
+MATRICES = 1 << 25  # numbers of the W_O that are worked on together, in float64: all of a large model are many GB
 
 
 @dataclass
@@ -79,7 +80,8 @@ class Pending:
             for group in alike([one for one in steps if one.values.rows is not None], "likeness"):
                 self.compare(group)
             for group in alike(steps, "weight_likeness") if self.storage.options.values else ():
-                self.weigh(group)
+                for few in within_matrices(group):
+                    self.weigh(few)
 
     def compare(self, group: list[PendingStep]) -> None:
         """The check of the badge, for several attentions that are alike."""
@@ -137,3 +139,10 @@ def alike(steps: list[PendingStep], name: str) -> list[list[PendingStep]]:
     for step in steps:
         groups.setdefault(getattr(step, name), []).append(step)
     return list(groups.values())
+
+
+def within_matrices(group: list[PendingStep]) -> list[list[PendingStep]]:
+    """The same in groups of no more than so many matrices as there is room for, each of one at least."""
+    matrix = group[0].values.projection
+    few = len(group) if matrix is None else max(1, MATRICES // max(1, matrix.numel()))
+    return [group[start : start + few] for start in range(0, len(group), few)]

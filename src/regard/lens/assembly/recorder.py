@@ -167,6 +167,7 @@ class Recorder:
         """Keep what this attention's weights are made from."""
         self.count += 1
         if self.current is None or (not self.depth and capture.site in self.current.steps):
+            self.pending.work()  # nobody says when such a call ends, and now its keys and values may change
             self.current = self.open()  # a part of the model, called by itself, or once more
             self.current.begin(None, None)
         if self.options.wants(capture.site):

@@ -77,8 +77,9 @@ class SiteSteps:
         end = begin + step.rows
         if last.written > begin or not step.written <= end <= step.stop or (begin, end) == (last.stop, step.stop):
             return step
-        if begin < last.stop:
-            self.steps[-1] = last.up_to(begin)
+        if begin < last.stop:  # the same step, which a check that is still to be read will be written into
+            shorter = last.up_to(begin)
+            last.map, last.stop = shorter.map, shorter.stop
         return step.up_to(end)
 
     def read_again(self, step: AttentionStep) -> bool:

@@ -8,9 +8,12 @@ import pytest
 import torch
 from torch import Tensor
 
+from regard.attention import attend
+from regard.attention.inputs import ScoreOptions
 from regard.errors import InputError
 from regard.lens.assembly.recorder import Recorder
 from regard.lens.assembly.site_steps import alike, unlike
+from regard.lens.assembly.step import AttentionCapture
 from regard.lens.recording.mask_pattern import find_band
 from tests.unit.lens.assembly.test_concat import (
     FIRST,
@@ -164,3 +167,28 @@ def test_a_band_is_found_where_the_last_query_stands_on_the_last_shown_key() -> 
     assert band is not None
     assert (band.offset, band.left, band.right) == (0, None, 0)
     assert find_band(mask, ROOM - 4, fixed=True) is None
+
+
+def test_the_check_of_a_step_is_not_lost_with_the_spare_keys() -> None:
+    """A cache of fixed size under a mask: what a step measured is read later, when its spare keys have been cut off."""
+    generator, recorder, room = torch.Generator().manual_seed(0), Recorder(), 10
+    key, value = torch.zeros(2, 1, 2, room, 4).unbind()
+    recorder.begin_call(torch.ones(1, 4, dtype=torch.long))
+    for first, rows in ((0, 4), (4, 1), (5, 1)):
+        query, key[:, :, first : first + rows], value[:, :, first : first + rows] = torch.randn(
+            3, 1, 2, rows, 4, generator=generator
+        ).unbind()
+        mask = torch.arange(room) <= torch.arange(first, first + rows)[:, None]
+        mask[:, 1] = False  # so that it is no triangle
+        options: ScoreOptions = {"mask": mask[None, None]}
+        output = attend(query, key, value, **options)
+        recorder.begin_call(torch.ones(1, rows, dtype=torch.long))
+        recorder.capture(AttentionCapture("site", query, key.clone(), value.clone(), output, options, "regard"))
+        recorder.end_call()
+    recorder.end_call()
+    recorder.calls[0].settle()
+    assert [(step.stop, step.map.badge.rows) for step in recorder.calls[0].steps["site"].steps] == [
+        (4, 4),
+        (5, 1),
+        (6, 1),
+    ]
