@@ -49,12 +49,14 @@ def single_threads(threads: int, run: Callable[[Job], Result], jobs: Sequence[Jo
 
     def begin() -> None:
         torch.get_num_threads()  # the first time a thread asks, the number is set to that of the process: not later
-        torch.set_num_threads(1)  # of this thread, but also of any that starts after it
+        ready.wait()  # all are there: what follows takes no longer than it must
+        torch.set_num_threads(1)  # of this thread, but also of any that asks first before `usual` is set again
         ready.wait()
 
     with ThreadPoolExecutor(threads, initializer=begin) as pool:
         try:
             results = pool.map(run, jobs)
+            ready.wait()
             ready.wait()
         except BaseException:
             ready.abort()  # had one not started, the others would wait for it

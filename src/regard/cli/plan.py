@@ -32,7 +32,9 @@ def plan(
     gpus: int = typer.Option(1, min=1, metavar="N", help="How many of them share each batch."),
     price: float | None = typer.Option(None, min=0, help="What an hour of one of them costs you."),
     kwh: float | None = typer.Option(None, min=0, help="What a kilowatt-hour costs you."),
-    watts: float | None = typer.Option(None, min=0, help="What this machine draws; of GPUs it is published."),
+    watts: float | None = typer.Option(
+        None, min=0, help="What this machine or each GPU draws; by default as published."
+    ),
     json: bool = typer.Option(False, "--json", help="The same as JSON."),
 ) -> None:
     """Say what a training run will take: parameters, arithmetic, tokens, time, memory, energy and what they cost.

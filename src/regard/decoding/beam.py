@@ -22,7 +22,7 @@ def beam(stepper: Stepper, prompt_BN: Tensor, limits: Limits, how: Beams) -> lis
     logits = stepper.advance(prompt_BN)
     for step in range(limits.longest):
         logs = limits.log_probabilities(logits, step)
-        parents, ids = state.branch(logs.view(len(numbers), -1, logs.shape[-1]), step)
+        parents, ids = state.branch(logs.view(*state.running_BW.shape, logs.shape[-1]), step)
         state.update_closed(how.best_divisors(step + 1, limits.longest))
         over, stuck = state.over_and_stuck()
         if step == limits.longest - 1 or stuck or all(over):

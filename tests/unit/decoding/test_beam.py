@@ -346,3 +346,18 @@ def test_scores_are_the_models_own(name: str) -> None:
             logits = model(torch.cat([example.ids, said[:, :-1]], 1))[:, example.ids.shape[1] - 1 :]
         total = logits.log_softmax(-1).gather(-1, said[..., None]).sum()
         assert text.score == pytest.approx(total.item() / how.divisor(said.shape[1]), abs=6 * small_apart(4.0))
+
+
+class NoRows(TableStepper):
+    """A batch that nobody stands in."""
+
+    def __init__(self) -> None:
+        super().__init__(0, WORDS, rows=0)
+
+    def advance(self, ids_BT: torch.Tensor) -> torch.Tensor:
+        return torch.zeros(len(ids_BT), WORDS)
+
+
+def test_no_texts_have_no_translations() -> None:
+    none = torch.zeros(0, 1, dtype=torch.long)
+    assert beam(NoRows(), none, Limits(4, END), Beams(2)) == []

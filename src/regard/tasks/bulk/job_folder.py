@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -56,7 +56,8 @@ class JobFolder:
 
     @classmethod
     def beside(cls, out: Path) -> JobFolder:
-        return cls(out.absolute().with_name(f"{out.name}.chunks"))
+        place = out.resolve() if out.name in ("", "..") else out.absolute()  # "." has no name to be called like
+        return cls(place.parent / f"{place.name}.chunks")
 
     def manifest(self) -> tuple[Manifest, bool] | None:
         """What the folder is for and whether that is finished; None where it is new, or was not set up to its end."""
@@ -95,6 +96,7 @@ class JobFolder:
     def forget_tries(self) -> None:
         shutil.rmtree(self.tries, ignore_errors=True)
         self.tries.mkdir()
+        self.targets.mkdir(exist_ok=True)  # somebody may have cleared it to have all of it again
 
     def source(self, chunk: Chunk) -> list[str]:
         path = self.sources / f"{chunk.number:08}.txt"
@@ -182,6 +184,8 @@ class JobFolder:
             yield
         finally:
             release(handle, path, held)
+            with suppress(OSError):  # a job that was refused leaves nothing; of any other, files are in it
+                self.path.rmdir()
 
 
 def write_json(path: Path, data: dict[str, Any]) -> None:

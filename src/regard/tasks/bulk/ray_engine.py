@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import math
 import os
+import socket
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -19,6 +20,7 @@ from regard.errors import FileError, InputError, RegardError
 from regard.tasks.bulk.chunk_worker import ChunkResult, ChunkWorker, WorkerOptions
 
 STORE = 128 << 20  # bytes shared by the processes of this machine: numbers of chunks go through it, and no text
+ANSWER = 10.0  # seconds for a cluster to say that it is there
 QUIET = ("ray", "ray.data", "ray.data._internal")
 SETTINGS = {  # what the processes that are started here inherit: there are no arguments for these
     "RAY_USAGE_STATS_ENABLED": "0",
@@ -138,9 +140,17 @@ def start(ray: Any, cluster: str | None) -> None:
             ray.init(include_dashboard=False, object_store_memory=STORE, **quiet)
         return
     try:
+        knock(cluster)
         ray.init(address=cluster, **quiet)
-    except (ConnectionError, ValueError, RuntimeError) as error:
+    except (OSError, OverflowError, ValueError, RuntimeError) as error:
         advice = "see that it runs (ray status), or leave out --cluster to start workers on this machine"
         raise InputError(
             f"there is no Ray cluster at {cluster}", found=str(error).splitlines()[0][:200], do=advice
         ) from error
+
+
+def knock(cluster: str) -> None:
+    """Raise OSError where nobody listens at host:port: Ray itself would go on asking for many minutes."""
+    host, _, port = cluster.removeprefix("ray://").rpartition(":")
+    if port.isdigit():
+        socket.create_connection((host.strip("[]"), int(port)), timeout=ANSWER).close()

@@ -134,7 +134,7 @@ def settle(job: JobFolder, manifest: Manifest, anew: bool) -> bool:
         return False
     before, finished = entry
     changes = manifest.changes(before)
-    if changes and not finished and not any(job.targets.iterdir()):  # such as an option that was refused
+    if changes and not at_stake(job, manifest, finished):
         job.set_up(manifest)
         return False
     if changes:
@@ -148,6 +148,13 @@ def settle(job: JobFolder, manifest: Manifest, anew: bool) -> bool:
     if finished:  # somebody took the output away
         job.set_up(manifest)
     return False
+
+
+def at_stake(job: JobFolder, manifest: Manifest, finished: bool) -> bool:
+    """Would another job take anything away? Not beside a finished one, nor after an option that was refused."""
+    if finished:
+        return any(Path(document.output).exists() for document in manifest.documents)
+    return any(job.targets.glob("*"))
 
 
 def follow(results: Iterator[ChunkResult], progress: BulkProgress, on_progress: OnProgress) -> None:

@@ -44,7 +44,7 @@ class TextAmount(NamedTuple):
 
 @dataclass(frozen=True)
 class Prices:
-    """What somebody pays; None where it was not said. `watts` is what this machine draws."""
+    """What somebody pays; None where it was not said. `watts` is what this machine, or each GPU, draws."""
 
     hour: float | None = None  # of one GPU, or of this machine
     kwh: float | None = None
@@ -124,7 +124,8 @@ def forecast_on_gpu(size: RunSize, name: str, count: int = 1, prices: Prices = N
     seconds /= EFFICIENCY if count > 1 else 1.0
     seconds /= COMPILED if how.compile else 1.0
     basis = [*time_basis(size, gpu, count), size.text.basis]
-    machine = Machine(gpu.name, count, gpu.memory * 1e9, gpu.watts, half=True)
+    watts = gpu.watts if prices.watts is None else prices.watts
+    machine = Machine(gpu.name, count, gpu.memory * 1e9, watts, half=True)
     return put_together(size, machine, seconds, prices, basis)
 
 
@@ -142,7 +143,7 @@ def time_basis(size: RunSize, gpu: Gpu, count: int) -> list[str]:
             f"{origin.bandwidth:g} TB/s of memory and {gpu.tflops:g} instead of {origin.tflops:g} TFLOP/s, as published"
         )
     if size.config.family != "transformer":
-        basis.append(f"assumed, not measured: a {size.config.family} goes at the rates of translators")
+        basis.append(f"assumed, not measured: this {size.config.family} goes at the rates of translators")
     if size.recipe.training.compile:
         basis.append(f"compiled {COMPILED:.2f} times as fast, as the base was; compiling itself comes on top")
     if count > 1:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -21,7 +22,7 @@ import pytest
 from regard.errors import FileError, InputError
 from regard.tasks.bulk.chunk_worker import ChunkResult, WorkerOptions
 from regard.tasks.bulk.job_folder import JobFolder, chunks_of
-from regard.tasks.bulk.ray_engine import environment, import_ray, share, translate_with_ray
+from regard.tasks.bulk.ray_engine import environment, import_ray, knock, share, translate_with_ray
 from regard.tasks.bulk.translate_files import BulkRequest, translate_files
 from regard.tasks.translator import Translation
 from tests.unit.tasks.bulk.conftest import LINES
@@ -166,3 +167,14 @@ def test_the_environment_is_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
         assert (os.environ["REGARD_ONE"], os.environ["REGARD_TWO"]) == ("now", "now")
     assert os.environ["REGARD_ONE"] == "before"
     assert "REGARD_TWO" not in os.environ
+
+
+def test_an_address_where_nobody_listens_is_said_at_once() -> None:
+    with socket.socket() as taken:  # bound, so that nobody else gets it, and not listening
+        taken.bind(("127.0.0.1", 0))
+        address = "{}:{}".format(*taken.getsockname())
+        with pytest.raises(OSError, match="refused"):
+            knock(address)
+        with pytest.raises(OSError, match="refused"):
+            knock(f"ray://{address}")
+    knock("auto")  # has no address to ask at

@@ -227,3 +227,41 @@ def test_progress_says_how_fast_and_how_long() -> None:
     assert BulkProgress(1, 4, 100, 400, 0, 0.0).left is None
     later = BulkProgress(3, 4, 300, 400, 200, 50.0)
     assert (later.lines_per_second, later.left) == (4.0, 25.0)
+
+
+def test_the_folder_of_a_job_is_beside_its_output_however_that_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "a")
+    assert JobFolder.beside(Path()).path == tmp_path / "a.chunks"
+    assert JobFolder.beside(Path("b/..")).path == tmp_path / "a.chunks"
+    assert JobFolder.beside(Path("b/c")).path == tmp_path / "a" / "b" / "c.chunks"
+
+
+def test_a_job_that_is_refused_leaves_no_folder(model: str, source: Path) -> None:
+    out = source.with_suffix(".fr")
+    out.write_text("somebody's")
+    with pytest.raises(InputError, match="is there already"):
+        translate_files(request(model, source))
+    assert not JobFolder.beside(out).path.exists()
+
+
+def test_a_finished_job_keeps_nobody_from_another_one_beside_it(model: str, source: Path, tmp_path: Path) -> None:
+    out, other = tmp_path / "out", tmp_path / "other.txt"
+    out.mkdir()
+    other.write_text("w1 w2\n")
+    translate_files(request(model, source, out=out))
+    first = (out / source.name).read_bytes()
+    assert translate_files(request(model, other, out=out)).lines == 1
+    assert (out / source.name).read_bytes() == first
+    with pytest.raises(InputError, match="something else"):  # its output is there, and was made otherwise
+        translate_files(request(model, other, out=out, search={"beams": 2}))
+
+
+def test_translations_that_somebody_cleared_are_made_again(model: str, source: Path) -> None:
+    with pytest.raises(Broken):
+        translate_files(request(model, source), breaking_after(1, []))
+    shutil.rmtree(JobFolder.beside(source.with_suffix(".fr")).targets)
+    assert translate_files(request(model, source)).before == 0
+    assert source.with_suffix(".fr").read_text(encoding="utf-8") == expected(model)

@@ -42,6 +42,12 @@ def test_prices_are_those_that_were_given() -> None:
     assert forecast.cost == pytest.approx({"machine": 2.0 * hours, "energy": 0.5 * 0.7 * hours})
 
 
+def test_a_power_that_was_given_counts_for_gpus_too() -> None:
+    forecast = foretold(count=4, prices=Prices(watts=300.0))
+    assert forecast.kwh == pytest.approx(0.3 * 4 * forecast.seconds / 3600)
+    assert any("300 W" in line for line in forecast.basis)
+
+
 def test_more_of_it_takes_longer_and_assumptions_are_called_so() -> None:
     one, half = foretold(), foretold("multi30k-en-fr", "training.steps=6000")
     assert half.seconds == pytest.approx(one.seconds / 2)
