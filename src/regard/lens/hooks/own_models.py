@@ -138,12 +138,13 @@ def read_one_text(calls: Calls, method: Method, *args: Any, **kwargs: Any) -> An
 
 
 def read_decoder(
-    calls: Calls, method: Method, ids_BN: Tensor, mask_BK: Tensor | None = None, cache: Cache | None = None
-) -> Any:
+    calls: Calls, method: Method, ids_BN: Tensor, mask_BK: Tensor | None = None, cache: Cache | None = None,
+    *rest: Any, **more: Any,
+) -> Any:  # fmt: skip
     """A decoder-only model goes on with a text as long as it is given the same cache."""
     with calls.recorder.inside(calls.of_cache(cache, calls.open)) as call:
         call.turn(ids_BN)
-        return method(ids_BN, mask_BK, cache)
+        return method(ids_BN, mask_BK, cache, *rest, **more)
 
 
 class TransformerCalls:
@@ -166,11 +167,12 @@ class TransformerCalls:
         return memory
 
     def decode(
-        self, method: Method, target_BT: Tensor, memory: Tensor, mask: Tensor | None = None, cache: Cache | None = None
-    ) -> Any:
+        self, method: Method, target_BT: Tensor, memory: Tensor, mask: Tensor | None = None,
+        cache: Cache | None = None, *rest: Any, **more: Any,
+    ) -> Any:  # fmt: skip
         with self.calls.recorder.inside(self.calls.of_cache(cache, partial(self.target_of, memory))) as call:
             call.turn(None, target_BT)
-            return method(target_BT, memory, mask, cache)
+            return method(target_BT, memory, mask, cache, *rest, **more)
 
     def target_of(self, memory: Tensor) -> CallSteps:
         """The call that encoded this memory, for its first target; for each other a new one with the same source."""
@@ -208,10 +210,10 @@ class RecurrentCalls:
             call.begin(source_BN, None)
             return FollowedState.of(method(source_BN, *rest, **more), call)
 
-    def advance(self, method: Method, target_BT: Tensor, state: State) -> tuple[Tensor, State]:
+    def advance(self, method: Method, target_BT: Tensor, state: State, *rest: Any, **more: Any) -> tuple[Tensor, State]:
         with self.calls.recorder.inside(self.target_of(state)) as call:
             call.turn(None, target_BT)
-            logits, after = method(target_BT, state)
+            logits, after = method(target_BT, state, *rest, **more)
         return logits, FollowedState.of(after, call)
 
     def target_of(self, state: State) -> CallSteps:

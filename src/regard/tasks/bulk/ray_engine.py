@@ -10,6 +10,8 @@ import logging
 import math
 import os
 import socket
+import subprocess
+import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -21,6 +23,8 @@ from regard.tasks.bulk.chunk_worker import ChunkResult, ChunkWorker, WorkerOptio
 
 STORE = 128 << 20  # bytes shared by the processes of this machine: numbers of chunks go through it, and no text
 ANSWER = 10.0  # seconds for a cluster to say that it is there
+FOUND = 90.0  # seconds until a cluster that Ray looks for by itself must be found
+TRIAL = "import sys, ray; ray.init(address=sys.argv[1], log_to_driver=False, logging_level='ERROR')"
 QUIET = ("ray", "ray.data", "ray.data._internal")
 SETTINGS = {  # what the processes that are started here inherit: there are no arguments for these
     "RAY_USAGE_STATS_ENABLED": "0",
@@ -150,7 +154,15 @@ def start(ray: Any, cluster: str | None) -> None:
 
 
 def knock(cluster: str) -> None:
-    """Raise OSError where nobody listens at host:port: Ray itself would go on asking for many minutes."""
+    """Raise OSError where nobody answers: Ray itself would go on asking for many minutes, or end this process."""
     host, _, port = cluster.removeprefix("ray://").rpartition(":")
     if port.isdigit():
         socket.create_connection((host.strip("[]"), int(port)), timeout=ANSWER).close()
+        return
+    # Ray looks for one by itself, and the traces of one that was killed end the process that follows them.
+    try:
+        trial = subprocess.run([sys.executable, "-c", TRIAL, cluster], capture_output=True, text=True, timeout=FOUND)
+    except subprocess.TimeoutExpired as late:
+        raise ConnectionError(f"no answer within {FOUND:.0f} s") from late
+    if trial.returncode:
+        raise ConnectionError((trial.stderr.strip() or "Ray ended without a word").splitlines()[-1])
