@@ -25,6 +25,7 @@ ROWS = 8  # of each head whose lse is compared
 class CallKind(NamedTuple):
     """What was found once holds for all calls of this kind."""
 
+    device: torch.device
     dtype: torch.dtype
     dim: int
     grouped: bool
@@ -46,7 +47,8 @@ def device_kernel(
     query, key, _ = tensors
     if query.device.type not in DEVICES or not query.numel() or not key.numel():
         return None
-    kind = CallKind(query.dtype, query.shape[-1], query.shape[1] != key.shape[1], mask is not None, causal)
+    grouped = query.shape[1] != key.shape[1]
+    kind = CallKind(query.device, query.dtype, query.shape[-1], grouped, mask is not None, causal)
     if kind in REFUSED:
         return None
     try:

@@ -20,13 +20,15 @@ from regard.decoding.beams import Beams
 from regard.decoding.cache import KeyValueCache
 from regard.decoding.candidates import best_candidates
 from regard.decoding.finite import NEVER, not_finite
-from regard.decoding.leaving import HALF, worth_leaving
+from regard.decoding.leaving import worth_leaving
 from regard.decoding.limits import Hypothesis, Limits
 from regard.decoding.static_cache import StaticCache
 from regard.decoding.stepper import DecoderStepper, TransformerStepper
 from regard.models import Decoder, Transformer
 
 LOOK = 4  # steps between two looks of the host
+HALF = 2  # one in so many texts must be done before the others go on alone: each size of a batch is recorded first
+FEWEST = 32  # texts that stay together to the end: fewer of them would hardly take less time
 ROOM = 32  # steps that buffers have room for at first; then twice as many, and so on
 Replay = Callable[[], None]
 Record = Callable[["BeamStep"], tuple["BeamStep", Replay]]  # the step that is replayed may be another of the same shape
@@ -145,7 +147,7 @@ def static_beam(
     over, stuck = state.over_and_stuck()
     replay: Replay | None = None
     while length < limits.longest and not stuck and not all(over):
-        if worth_leaving(over, HALF) and len(over) > 1:
+        if worth_leaving(over, HALF) and len(over) > FEWEST:
             results |= results_of(step.state, numbers, over)
             rest = [row for row, done in enumerate(over) if not done]
             rest += [over.index(True)] * (len(over) // 2 - len(rest))  # so that sizes are few

@@ -7,9 +7,6 @@ from collections.abc import Sequence
 SHARE = 8  # one in so many must be done: copying the others pays within a step or two
 
 
-HALF = 2  # where each size of a batch must be recorded first
-
-
 def worth_leaving(over: Sequence[bool], share: int = SHARE) -> bool:
     """Are so many texts done that going on without them pays for moving the others together?"""
     return share * sum(over) >= len(over) and any(over)

@@ -28,6 +28,19 @@ LIMITS = {
 }
 
 
+@pytest.fixture(autouse=True)
+def texts_leave_small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(graphs, "FEWEST", 1)
+
+
+def test_few_texts_stay_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(graphs, "FEWEST", 4)
+    monkeypatch.setattr(BeamStep, "select", lambda *_: pytest.fail("a text left"))
+    monkeypatch.setattr(graphs, "ROOM", 9)  # growing selects too
+    found, expected = both(FAMILIES["transformer post"], LIMITS["plain"], Beams(3))
+    assert ids(found) == ids(expected)
+
+
 def as_it_stands(step: BeamStep) -> tuple[BeamStep, Replay]:
     return step, step.run
 

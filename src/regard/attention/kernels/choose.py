@@ -10,8 +10,8 @@ from typing import TypeVar
 import torch
 from torch import Tensor
 
-from regard.attention.kernels.operands import padded, unit_of
-from regard.attention.kernels.trial import distrust, trusted
+from regard.attention.kernels.operands import padded, traits_of, unit_of
+from regard.attention.kernels.trial import Kind, distrust, trusted
 from regard.attention.scores import HALVES, Scores
 
 DEVICES = {"cuda"}
@@ -34,7 +34,8 @@ def by_kernel(scores: Scores, compute: Callable[[], Result], value: Tensor | Non
     if not serves(scores, value):
         return None
     width = 0 if value is None else value.shape[-1]
-    kind = scores.device, scores.dtype, padded(max(scores.query_BJGQD.shape[-1], width))
+    dim = padded(max(scores.query_BJGQD.shape[-1], width))
+    kind = Kind(scores.device, scores.dtype, dim, traits_of(scores))
     try:
         if not trusted(kind):
             return None

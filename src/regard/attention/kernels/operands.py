@@ -72,6 +72,19 @@ class Shifts(NamedTuple):
     length: int  # of a head's rows
 
 
+class Traits(NamedTuple):
+    """What makes one kernel another, beside dtype and dim; by default the plain causal one."""
+
+    mask: int = 0
+    term: int = 0
+    left: bool = False
+    right: bool = True
+    causal: bool = True
+    softcap: bool = False
+    sinks: bool = False
+    signed: bool = False
+
+
 @dataclass(frozen=True)
 class Flags:
     """What is fixed when a kernel is compiled. MASK and TERM: 0 absent, 1 the same for all rows, 2 a grid."""
@@ -163,6 +176,13 @@ def flags_of(scores: Scores, block_m: int, block_n: int) -> Flags:
         BLOCK_M=block_m,
         BLOCK_N=block_n,
     )
+
+
+def traits_of(scores: Scores) -> Traits:
+    flags = flags_of(scores, 0, 0)
+    term = max((kind(term) for term in scores.terms), default=0)
+    names = (flags.LEFT, flags.RIGHT, flags.CAUSAL, flags.SOFTCAP, flags.SINKS, flags.SIGNED)
+    return Traits(flags.MASK, term, *names)
 
 
 def shifts_of(sums: LogSum, added: bool, block: int) -> Shifts:

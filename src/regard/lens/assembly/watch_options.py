@@ -17,7 +17,7 @@ from torch import Tensor
 
 from regard.errors import InputError
 
-PINNED = 1 << 33  # bytes of one recording that may be pinned; the rest is copied at once
+PINNED = 1 << 32  # bytes of one recording that may be pinned, which no other program can then use; the rest waits
 
 
 @dataclass(frozen=True)

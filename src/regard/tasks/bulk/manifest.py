@@ -114,6 +114,8 @@ def output_paths(files: Sequence[Path], out: Path) -> list[Path]:
     if len(files) == 1 and not out.is_dir():
         outputs = [out]
     else:
+        if out.exists() and not out.is_dir():
+            raise InputError(f"{out} is a file, and several inputs need a folder", do="choose another --out")
         outputs = [out / (file.stem if file.suffix.lower() in COMPRESSED else file.name) for file in files]
     inputs = {file.resolve(): file for file in files}
     for place, output in enumerate(outputs):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from regard.errors import FileError, InputError
+from regard.errors import FileError, InputError, UnknownNameError
 from regard.interop.folders import where
 from regard.tasks.bulk.chunk_worker import ChunkResult, ChunkWorker, WorkerOptions, WriteLine
 from regard.tasks.bulk.job_folder import JobFolder, chunks_of
@@ -115,7 +115,10 @@ def translate_files(
 def manifest_for(request: BulkRequest, folder: Path) -> Manifest:
     for file in request.files:
         if not file.is_file():
-            raise FileError(f"{file} cannot be read", found="no such file", do="give files of one text a line")
+            found = "a folder" if file.is_dir() else "no such file"
+            raise FileError(f"{file} cannot be read", found=found, do="give files of one text a line")
+    if request.dtype not in DTYPES:  # before anything is read: that may take long
+        raise UnknownNameError("dtype", request.dtype, DTYPES)
     outputs = output_paths(request.files, request.out)
     documents = tuple(survey(file, output) for file, output in zip(request.files, outputs, strict=True))
     chunk = request.chunk or chunk_size(sum(document.lines for document in documents))

@@ -12,6 +12,7 @@ from tests.unit.attention.kernels import interpreter  # first: it tells Triton t
 
 from regard.attention import attend, received, tile  # isort: skip
 from regard.attention.kernels import launches, trial  # isort: skip
+from regard.attention.kernels.operands import traits_of  # isort: skip
 from tests import oracle  # isort: skip
 from tests.attention_cases import CASES, NOWHERE, Case, coin, drawer, holed, make, normal, numpy, run_backend  # isort: skip
 from tests.contract.test_backends import twice_the_plain_error, worst  # isort: skip
@@ -164,14 +165,25 @@ def test_equal_scores_have_their_first_as_top_key(dtype: torch.dtype) -> None:
     assert (statistics.top_key == (position - 30).clamp(min=0)).all()
 
 
-def test_the_trial_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+TRAITS = [
+    trial.Traits(),
+    trial.Traits(mask=1, softcap=True, sinks=True),
+    trial.Traits(mask=2, left=True, causal=False),
+    trial.Traits(term=1, right=False, causal=False, signed=True),
+    trial.Traits(term=2, mask=1, left=True),
+]
+
+
+@pytest.mark.parametrize("traits", TRAITS, ids=str)
+def test_the_trial_itself(traits: trial.Traits, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trial, "QUERIES", 30)
     monkeypatch.setattr(trial, "KEYS", 40)
-    kind = torch.device("cpu"), torch.bfloat16, 32
-    assert trial.disagreement(*kind) == ""
+    kind = trial.Kind(torch.device("cpu"), torch.bfloat16, 32, traits)
+    assert traits_of(trial.problem(kind)[0]) == traits
+    assert trial.disagreement(kind) == ""
     right = launches.columns_received
     monkeypatch.setattr(trial, "columns_received", lambda *given: right(*given) * 1.01)
-    assert trial.disagreement(*kind) == "received not as expected"
+    assert trial.disagreement(kind) == "received not as expected"
 
 
 class Subclass(torch.Tensor):

@@ -77,5 +77,4 @@ for tables in (launch_config.HALF_TABLES, launch_config.SINGLE_TABLES):
 
 def trust() -> None:
     """Without a trial, which has a test of its own."""
-    for dtype in choose.DTYPES:
-        trial.VERDICTS.update({(torch.device("cpu"), dtype, dim): True for dim in (16, 32, 64, 128, 256)})
+    choose.trusted = lambda kind: trial.VERDICTS.get(kind, True)

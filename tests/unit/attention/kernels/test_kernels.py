@@ -107,7 +107,8 @@ def test_a_kernel_that_is_wrong_is_replaced(on_cpu: list[str], monkeypatch: pyte
 
 def test_a_failure_after_the_trial_is_no_worse(on_cpu: list[str]) -> None:
     case = make("later").to(torch.float32)
-    trial.VERDICTS[torch.device("cpu"), torch.float32, 16] = True
+    plain = trial.Traits(right=False, causal=False)
+    trial.VERDICTS[trial.Kind(torch.device("cpu"), torch.float32, 16, plain)] = True
     with pytest.warns(RuntimeWarning, match="no such device"):
         columns = received(case.query, case.key)
     torch.testing.assert_close(columns, tile(case.query, case.key).sum(-2))
@@ -137,4 +138,4 @@ def test_without_triton_all_of_it_works(on_cpu: list[str], monkeypatch: pytest.M
 @pytest.mark.parametrize("dtype", choose.DTYPES, ids=str)
 def test_the_trial_on_a_gpu(dtype: torch.dtype, dim: int) -> None:
     """The contract's cases on CUDA come through the kernels; here each dim's blocks are those that users get."""
-    assert trial.disagreement(torch.device("cuda", torch.cuda.current_device()), dtype, dim) == ""
+    assert trial.disagreement(trial.Kind(torch.device("cuda", torch.cuda.current_device()), dtype, dim)) == ""

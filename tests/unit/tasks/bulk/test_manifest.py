@@ -90,3 +90,10 @@ def test_where_translations_go(tmp_path: Path) -> None:
         output_paths([a], a)
     with pytest.raises(InputError, match="over itself"):
         output_paths([a], tmp_path)
+
+
+def test_several_files_need_a_folder(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.write_text("mine")
+    with pytest.raises(InputError, match="several inputs need a folder"):
+        output_paths([Path("a.txt"), Path("b.txt")], out)
