@@ -23,7 +23,7 @@ from regard.tasks.bulk.chunk_worker import ChunkResult, ChunkWorker, WorkerOptio
 
 STORE = 128 << 20  # bytes shared by the processes of this machine: numbers of chunks go through it, and no text
 ANSWER = 10.0  # seconds for a cluster to say that it is there
-FOUND = 90.0  # seconds until a cluster that Ray looks for by itself must be found
+SEARCH = 90.0  # seconds until a cluster that Ray looks for by itself must be found
 TRIAL = "import sys, ray; ray.init(address=sys.argv[1], log_to_driver=False, logging_level='ERROR')"
 QUIET = ("ray", "ray.data", "ray.data._internal")
 SETTINGS = {  # what the processes that are started here inherit: there are no arguments for these
@@ -161,8 +161,8 @@ def knock(cluster: str) -> None:
         return
     # Ray looks for one by itself, and the traces of one that was killed end the process that follows them.
     try:
-        trial = subprocess.run([sys.executable, "-c", TRIAL, cluster], capture_output=True, text=True, timeout=FOUND)
+        trial = subprocess.run([sys.executable, "-c", TRIAL, cluster], capture_output=True, text=True, timeout=SEARCH)
     except subprocess.TimeoutExpired as late:
-        raise ConnectionError(f"no answer within {FOUND:.0f} s") from late
+        raise ConnectionError(f"no answer within {SEARCH:.0f} s") from late
     if trial.returncode:
         raise ConnectionError((trial.stderr.strip() or "Ray ended without a word").splitlines()[-1])

@@ -115,8 +115,8 @@ def translate_files(
 def manifest_for(request: BulkRequest, folder: Path) -> Manifest:
     for file in request.files:
         if not file.is_file():
-            found = "a folder" if file.is_dir() else "no such file"
-            raise FileError(f"{file} cannot be read", found=found, do="give files of one text a line")
+            kind = "a folder" if file.is_dir() else "no such file"
+            raise FileError(f"{file} cannot be read", found=kind, do="give files of one text a line")
     if request.dtype not in DTYPES:  # before anything is read: that may take long
         raise UnknownNameError("dtype", request.dtype, DTYPES)
     outputs = output_paths(request.files, request.out)

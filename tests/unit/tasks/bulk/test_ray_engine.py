@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 
 from regard.errors import FileError, InputError
+from regard.tasks.bulk import ray_engine
 from regard.tasks.bulk.chunk_worker import ChunkResult, WorkerOptions
 from regard.tasks.bulk.job_folder import JobFolder, chunks_of
 from regard.tasks.bulk.ray_engine import environment, import_ray, knock, share, translate_with_ray
@@ -154,6 +155,22 @@ def test_without_ray_the_command_that_brings_it_is_named(monkeypatch: pytest.Mon
     assert 'pip install "regard[ray]"' in error.value.do
 
 
+@pytest.fixture
+def closed_port() -> Iterator[str]:
+    """An address that is bound, so that nobody else gets it, and where nobody listens."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield "{}:{}".format(*taken.getsockname())
+
+
+@pytest.fixture
+def nowhere(closed_port: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where Ray looks by itself nobody answers, whatever clusters other tests have left to end."""
+    monkeypatch.setenv("RAY_ADDRESS", closed_port)
+    monkeypatch.setattr(ray_engine, "SEARCH", 3.0)
+
+
+@pytest.mark.usefixtures("nowhere")
 def test_a_cluster_that_is_not_there_is_an_error_of_ours(model: str, source: Path, tmp_path: Path) -> None:
     request = BulkRequest(model, [source], tmp_path / "out.fr", device="cpu")
     with pytest.raises(InputError, match="no Ray cluster at auto"):
@@ -169,13 +186,8 @@ def test_the_environment_is_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "REGARD_TWO" not in os.environ
 
 
-def test_an_address_where_nobody_listens_is_said_at_once() -> None:
-    with socket.socket() as taken:  # bound, so that nobody else gets it, and not listening
-        taken.bind(("127.0.0.1", 0))
-        address = "{}:{}".format(*taken.getsockname())
-        with pytest.raises(OSError, match="refused"):
-            knock(address)
-        with pytest.raises(OSError, match="refused"):
-            knock(f"ray://{address}")
-    with pytest.raises(ConnectionError, match="Ray"):
-        knock("auto")  # has no address to ask at: Ray looks for one, in a process of its own
+def test_an_address_where_nobody_listens_is_said_at_once(closed_port: str) -> None:
+    with pytest.raises(OSError, match="refused"):
+        knock(closed_port)
+    with pytest.raises(OSError, match="refused"):
+        knock(f"ray://{closed_port}")
