@@ -52,15 +52,18 @@ def single_threads(threads: int, run: Callable[[Job], Result], jobs: Sequence[Jo
         ready.wait()  # all are there: what follows takes no longer than it must
         torch.set_num_threads(1)  # of this thread, but also of any that asks first before `usual` is set again
         ready.wait()
+        ready.wait()  # no job begins before that: it may start threads itself
 
     with ThreadPoolExecutor(threads, initializer=begin) as pool:
         try:
             results = pool.map(run, jobs)
-            ready.wait()
+            try:
+                ready.wait()
+                ready.wait()
+            finally:
+                torch.set_num_threads(usual)
             ready.wait()
         except BaseException:
             ready.abort()  # had one not started, the others would wait for it
             raise
-        finally:
-            torch.set_num_threads(usual)
         yield from results
