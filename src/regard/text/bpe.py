@@ -5,22 +5,34 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from tokenizers import Regex, decoders, models, pre_tokenizers, processors, trainers
+from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, processors, trainers
 from tokenizers import Tokenizer as Engine
 
 from regard.errors import InputError
+from regard.text.slots import SLOTS
 from regard.text.tokenizer import Tokenizer
 
 PAD, START, END, MASK = "<pad>", "<s>", "</s>", "[MASK]"
 BYTES = 256
+FOLDED = dict(zip("\u2019\u2018\u201c\u201d\u00a0\u202f", "''\"\"  ", strict=True))  # one character for one
+SLOT = f"{SLOTS[0]}-{SLOTS[-1]}"
 # A word takes the space before it along and keeps an elided vowel's apostrophe: "qu'" is one piece wherever it stands.
-WORDS = r" ?[\p{L}\p{M}]+['’]?| ?\p{N}| ?[^\s\p{L}\p{M}\p{N}]+|\s+(?!\S)|\s+"
+# A slot stays by itself.
+WORDS = rf" ?[{SLOT}]| ?[\p{{L}}\p{{M}}]+['’]?| ?\p{{N}}| ?[^\s\p{{L}}\p{{M}}\p{{N}}{SLOT}]+|\s+(?!\S)|\s+"
 
 
 def train_tokenizer(
-    texts: Iterable[str], vocabulary: int, *, around: Sequence[str] = ("$A", END), mask: bool = False
+    texts: Iterable[str],
+    vocabulary: int,
+    *,
+    around: Sequence[str] = ("$A", END),
+    mask: bool = False,
+    fold: bool = False,
 ) -> Tokenizer:
-    """A tokenizer of at most so many tokens. `around` says what stands before and behind a text ("$A")."""
+    """A tokenizer of at most so many tokens. `around` says what stands before and behind a text ("$A").
+
+    `fold`: curly quotes, apostrophes and spaces that do not break are read as plain ones.
+    """
     special = [PAD, START, END, *([MASK] if mask else [])]
     if vocabulary < BYTES + len(special):
         raise InputError(
@@ -35,6 +47,8 @@ def train_tokenizer(
             pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
         ]
     )
+    if fold:
+        engine.normalizer = normalizers.Sequence([normalizers.Replace(*pair) for pair in FOLDED.items()])
     engine.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
         vocab_size=vocabulary,

@@ -31,7 +31,7 @@ class Merges:
     @classmethod
     def of(cls, tokenizer: Tokenizer) -> Merges:
         model = json.loads(tokenizer.engine.to_str())["model"]
-        if model["type"] != "BPE" or tokenizer.engine.normalizer is not None:
+        if model["type"] != "BPE":
             raise InputError(
                 "subword_dropout needs a tokenizer that merges bytes", found=tokenizer.kind, do="subword_dropout = 0"
             )
@@ -92,4 +92,6 @@ def per_row(lengths: Array, words: Store) -> Array:
 
 def split(text: str, tokenizer: Tokenizer) -> list[str]:
     """The words that the tokenizer never joins."""
+    if tokenizer.engine.normalizer is not None:
+        text = tokenizer.engine.normalizer.normalize_str(text)
     return [word for word, _ in tokenizer.engine.pre_tokenizer.pre_tokenize_str(text)]

@@ -15,7 +15,9 @@ def learn_tokenizer(recipe: Recipe, train: SourceRows, listener: Listener) -> Te
     listener(Note(f"training a tokenizer of at most {how.vocabulary:,} tokens"))
     if task == "translate" and not how.joint:
         first, second = (
-            train_tokenizer((row.texts[side] for row in with_progress(train, "reading", listener)), how.vocabulary)
+            train_tokenizer(
+                (row.texts[side] for row in with_progress(train, "reading", listener)), how.vocabulary, fold=how.fold
+            )
             for side in (0, 1)
         )
         return Paired(first, second)
@@ -24,5 +26,5 @@ def learn_tokenizer(recipe: Recipe, train: SourceRows, listener: Listener) -> Te
     texts = (text for row in with_progress(train, "reading", listener) for text in row.texts[:sides])
     return train_tokenizer(
         (text + "\n" for text in texts) if task == "generate" else texts,
-        how.vocabulary, around=around, mask=task == "mask",
+        how.vocabulary, around=around, mask=task == "mask", fold=how.fold,
     )  # fmt: skip

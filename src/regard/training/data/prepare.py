@@ -9,7 +9,7 @@ from pathlib import Path
 
 from regard.errors import FileError, InputError
 from regard.models.checkpoint import replace_file
-from regard.text.corpora import Checks, CorpusReport, looks_swapped
+from regard.text.corpora import Checks, CorpusReport, Source, looks_swapped
 from regard.training.data.durable import sync
 from regard.training.data.encode_rows import RowEncoder
 from regard.training.data.learn_tokenizer import learn_tokenizer
@@ -21,6 +21,7 @@ from regard.training.recipe.source_rows import SourceRows
 from regard.training.report.events import Listener, Note
 
 SAMPLE = 1000  # rows compared to find swapped sides
+ASIDE = 2000  # rows of a file that are left to score on: the first of those kept aside
 UNREADABLE = (OSError, EOFError, ValueError, KeyError, FileError)  # what opening raises where not all is there
 
 
@@ -81,8 +82,10 @@ class Preparation:
         return open_prepared(self.folder, self.recipe, self.train.weights)
 
     def write(self, tokenizer: TextCodec | None) -> None:
+        self.write_aside()
         valid = hold_back(self.recipe, self.train, self.valid, self.listener)
         self.check_sides(valid)
+        self.train.slots = self.recipe.data.slots if self.recipe.task == "translate" else 0.0
         write_lines(self.store / "valid.jsonl", valid)
         if tokenizer is None:
             tokenizer = learn_tokenizer(self.recipe, self.train, self.listener)
@@ -97,6 +100,19 @@ class Preparation:
         for path in self.store.iterdir():  # meta.json says that they are whole
             sync(path)
         replace_file(self.store / "meta.json", lambda path: path.write_text(text, encoding="utf-8"))
+
+    def write_aside(self) -> None:
+        """A file for each source of what is never trained on, where a recipe keeps something aside."""
+        self.train.aside = self.recipe.data.aside if self.recipe.task == "translate" else 0.0
+        if not self.train.aside:
+            return
+        place = self.folder / "aside"
+        place.mkdir(exist_ok=True)
+        for index, source in enumerate(self.train.sources):
+            rows = [row.texts[:2] for row in islice(self.train.rows_aside(index), ASIDE)]
+            lines = ("\t".join(" ".join(text.split()) for text in texts) + "\n" for texts in rows)
+            name = source.replace(":", "-") if isinstance(source, str) else source_name(source)
+            (place / f"{index}-{name}.tsv").write_text("".join(lines), encoding="utf-8")
 
     def check_sides(self, valid: list[TextRow]) -> None:
         if self.recipe.task != "translate" or not self.recipe.data.swapped:
@@ -125,3 +141,9 @@ class Preparation:
         if not usable:
             raise InputError("no text is left to train on", found="; ".join(self.report.lines()), do="see the reasons")
         return files
+
+
+def source_name(source: Source) -> str:
+    """What to call a source: its folder, where there is one, since every folder may have a "train.en"."""
+    path = Path(source.files[0])
+    return path.parent.name or path.name.split(".")[0]

@@ -39,8 +39,10 @@ class Data(RecipeTable):
     test: dict[str, Any] = {}  # sets by name, read once when all is done
     languages: tuple[str, str] | None = None
     held: int = Field(default=1000, ge=1)
+    aside: Share = 0.0  # of each file's pairs, chosen by their texts: never trained on, left in FOLDER/aside to score
     longest: int = Field(default=128, ge=2)  # tokens a side; longer pairs are dropped, and counted
     swapped: bool = True  # refuse columns that look swapped
+    slots: Share = 0.0  # of the pairs that share words: some of these stand as slots, which a model learns to copy
 
 
 class Vocabulary(RecipeTable):
@@ -48,6 +50,7 @@ class Vocabulary(RecipeTable):
 
     vocabulary: int = Field(default=8000, ge=1)  # at least FEWEST where it is learned
     joint: bool = True  # one vocabulary for both languages
+    fold: bool = False  # curly quotes and apostrophes, and spaces that do not break, are read as plain ones
 
 
 class Training(RecipeTable):

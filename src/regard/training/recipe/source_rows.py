@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -11,6 +12,7 @@ from typing import Any
 from regard.text.corpora import Checks, Corpus, CorpusReport, CorpusRow, Source, digest
 from regard.text.corpora.checks import IN_VALIDATION
 from regard.text.grammar import is_grammar, read_name
+from regard.text.slots import with_slots
 
 SPAN = 1 << 64
 
@@ -29,6 +31,8 @@ class SourceRows:
     checks: Checks
     unwanted: Collection[bytes] = ()
     wanted: Callable[[int, CorpusRow], bool] | None = None  # by number and row
+    aside: float = 0.0  # the share of texts that are left out, with every pair they occur in
+    slots: float = 0.0  # of the pairs that share words, how many are given with slots
     report: CorpusReport = field(default_factory=CorpusReport)
 
     def __post_init__(self) -> None:
@@ -40,9 +44,11 @@ class SourceRows:
         number = 0
         for index, source in enumerate(self.sources):
             for row in self.rows_of(source):
+                if self.is_aside(row):
+                    continue
                 number += 1
                 if self.wanted is None or self.wanted(number - 1, row):
-                    yield row._replace(source=index)
+                    yield self.slotted(row)._replace(source=index)
 
     def rows_of(self, source: str | Source) -> Iterator[CorpusRow]:
         if isinstance(source, str):
@@ -57,6 +63,21 @@ class SourceRows:
         corpus = self.corpus(source)
         yield from corpus
         self.report.join(corpus.report)
+
+    def is_aside(self, row: CorpusRow) -> bool:
+        """By either side, so that a model of the other direction keeps the same pairs aside."""
+        return bool(self.aside) and any(chosen(text, self.aside) for text in row.texts[:2])
+
+    def rows_aside(self, index: int) -> Iterator[CorpusRow]:
+        """Of one source, those whose source text is kept aside: no pair with that text is trained on."""
+        return (row for row in self.rows_of(self.sources[index]) if chosen(row.texts[0], self.aside))
+
+    def slotted(self, row: CorpusRow) -> CorpusRow:
+        """Some pairs with slots: which ones and where is by the text alone, so the same in every reading."""
+        if not self.slots or len(row.texts) < 2:
+            return row
+        rng = random.Random(text_hash(row))
+        return row._replace(texts=with_slots(row.texts[0], row.texts[1], rng)) if rng.random() < self.slots else row
 
     def corpus(self, source: Source) -> Corpus:
         return Corpus([source], self.base, self.checks, self.unwanted)
@@ -80,4 +101,13 @@ class SourceRows:
 
 def text_hash(row: CorpusRow) -> int:
     """A number below `SPAN` by the row's text: the same for the same text."""
-    return int.from_bytes(digest(row.texts[0]), "big")
+    return number_of(row.texts[0])
+
+
+def number_of(text: str) -> int:
+    return int.from_bytes(digest(text), "big")
+
+
+def chosen(text: str, share: float) -> bool:
+    """Whether a text is among such a share of all: those with the highest numbers; validation takes the lowest."""
+    return number_of(text) >= SPAN - int(SPAN * share)
