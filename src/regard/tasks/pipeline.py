@@ -1,13 +1,25 @@
-"""Texts as people type them to their translations: sentence by sentence, with everything kept that must be."""
+"""Texts as people type them to their translations: sentence by sentence, with everything kept that must be.
+
+All sentences of all texts are searched in one call. What loses or doubles a span, says the same again and again or says
+nothing is asked once more in a second call: the other hypotheses of its beams, and the pieces between its spans, which
+put together keep every span whatever the model says.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import exp
 from typing import NamedTuple, Protocol, Unpack
 
-from regard.tasks.glossary import Glossary
+from regard.errors import InputError
+from regard.tasks.glossary import Glossary, Term, unused_terms
+from regard.tasks.text_ids import check_lengths
 from regard.tasks.translator import SearchOptions, Translation
+from regard.tasks.units import Unit, around, has_words, parts_of
+from regard.text.protect import Span, find_spans
+from regard.text.repetition import without_repeats
+
+BEAMS = 4  # hypotheses to choose from where the best will not do
 
 
 class TranslatedText(NamedTuple):
@@ -26,13 +38,125 @@ class Searcher(Protocol):
         """The best translations of each text, best first."""
 
 
+class UnitAnswer(NamedTuple):
+    """The translation of a unit, and how doubtful it is over how many tokens."""
+
+    text: str
+    doubt: float = 0.0
+    tokens: int = 0
+    cut: bool = False
+
+
 class TranslationPipeline:
-    """Translates whole texts with a model of sentences."""
+    """Translates whole texts with a model of sentences; `glossary` has terms that must be used."""
 
     def __init__(self, translator: Searcher, glossary: Glossary | None = None) -> None:
         self.translator, self.glossary = translator, glossary
+        self.knows_slots: bool = getattr(translator, "knows_slots", False)
 
     def translate(self, texts: Sequence[str], **options: Unpack[SearchOptions]) -> list[TranslatedText]:
         """The translation of each text, in order."""
-        best = [results[0] for results in self.translator.search(texts, **options)]
-        return [TranslatedText(one.text, 1 - exp(min(one.score, 0.0)), (), one.cut) for one in best]
+        if options.get("nbest", 1) != 1:
+            found = f"nbest={options['nbest']}"
+            raise InputError("a text of several sentences has no second best", found=found, do="Translator.search")
+        check_lengths(texts)
+        spans = [find_spans(text) for text in texts]
+        terms = [self.glossary.find(*pair) if self.glossary else [] for pair in zip(texts, spans, strict=True)]
+        parts = [self.parts(*each) for each in zip(texts, spans, terms, strict=True)]
+        units = [part for some in parts for part in some if isinstance(part, Unit)]
+        answers = iter(self.answers(units, options))
+        whole = [[next(answers) if isinstance(part, Unit) else UnitAnswer(part) for part in some] for some in parts]
+        return [joined(*each) for each in zip(texts, spans, terms, whole, strict=True)]
+
+    def parts(self, text: str, spans: list[Span], terms: list[Term]) -> list[str | Unit]:
+        return list(parts_of(text, sorted([*spans, *(term.span for term in terms)]), self.knows_slots))
+
+    def answers(self, units: list[Unit], options: SearchOptions) -> list[UnitAnswer]:
+        """One for each unit: of the first search where that will do, else of the second."""
+        results = self.search([unit.forms[0].source for unit in units], options)
+        first = [accepted(unit, [best[:1]]) for unit, best in zip(units, results, strict=True)]
+        again = iter(self.repaired([unit for unit, answer in zip(units, first, strict=True) if not answer], options))
+        return [answer or next(again) for answer in first]
+
+    def repaired(self, units: list[Unit], options: SearchOptions) -> Iterator[UnitAnswer]:
+        """The answers to units whose best hypothesis would not do."""
+        asked = [[*(form.source for form in unit.forms), *cores(unit)] for unit in units]
+        beams = max(options.get("beams") or 0, BEAMS)
+        results = iter(
+            self.search([text for some in asked for text in some], {**options, "beams": beams, "nbest": beams})
+        )
+        for unit, some in zip(units, asked, strict=True):
+            mine = [next(results) for _ in some]
+            forms = len(unit.forms)
+            yield accepted(unit, mine[:forms]) or shortened(unit, mine[0]) or in_pieces(unit, mine[forms:])
+
+    def search(self, texts: list[str], options: SearchOptions) -> list[list[Translation]]:
+        return self.translator.search(texts, **options) if texts else []
+
+
+def cores(unit: Unit) -> list[str]:
+    """What is to be translated of the pieces between spans that must be kept."""
+    return [around(piece)[1] for piece in unit.pieces if has_words(piece)] if unit.protected else []
+
+
+def accepted(unit: Unit, results: list[list[Translation]]) -> UnitAnswer | None:
+    """The first hypothesis that keeps all it must, of the forms in turn."""
+    for form, best in zip(unit.forms, results, strict=False):
+        for one in best:
+            if (text := unit.accept(form, one.text)) is not None:
+                return UnitAnswer(text, doubt_of(one), max(one.tokens, 1), one.cut)
+    return None
+
+
+def shortened(unit: Unit, best: list[Translation]) -> UnitAnswer | None:
+    """A hypothesis that says the same again and again, said once."""
+    form = unit.forms[0]
+    for one in best:
+        if (text := unit.accept(form, without_repeats(one.text, form.source))) is not None:
+            return UnitAnswer(text, max(doubt_of(one), 0.5), max(one.tokens, 1), one.cut)
+    return None
+
+
+def in_pieces(unit: Unit, results: list[list[Translation]]) -> UnitAnswer:
+    """The pieces translated by themselves, with the spans between them; what cannot be translated stays."""
+    answers, rest, pieces = [], iter(results if unit.protected else []), []
+    for piece in unit.pieces:
+        best = next(rest, []) if has_words(piece) else []
+        fitting = ((one, text) for one in best if (text := unit.accept_piece(piece, one.text)) is not None)
+        one, text = next(fitting, (None, unit.change(piece)))
+        pieces.append(text)
+        if one is not None:
+            answers.append(UnitAnswer(text, doubt_of(one), max(one.tokens, 1), one.cut))
+        elif has_words(piece):
+            answers.append(UnitAnswer(text, 1.0, len(piece.split())))
+    whole = unit.assemble(pieces)
+    if whole is None or not answers:
+        return UnitAnswer(unit.original, 1.0, len(unit.text.split()))
+    return UnitAnswer(whole, text_doubt(answers), sum(one.tokens for one in answers), any(one.cut for one in answers))
+
+
+def doubt_of(one: Translation) -> float:
+    """How far a hypothesis is from sure: 1 less the geometric mean of the probabilities of its tokens.
+
+    A searcher that counts no tokens has words and its score taken instead.
+    """
+    tokens, total = (one.tokens, one.log_probability) if one.tokens else (len(one.text.split()) + 1, one.score)
+    return 1 - exp(min(total / tokens, 0.0))
+
+
+def text_doubt(answers: Sequence[UnitAnswer]) -> float:
+    """Of a text: the mean over its tokens and the most doubtful sentence, half of each."""
+    answers = [one for one in answers if one.tokens]
+    if not answers:
+        return 0.0
+    mean = sum(one.doubt * one.tokens for one in answers) / sum(one.tokens for one in answers)
+    return (mean + max(one.doubt for one in answers)) / 2
+
+
+def joined(text: str, spans: list[Span], terms: list[Term], answers: list[UnitAnswer]) -> TranslatedText:
+    """The translation of a text; the text itself, should its sentences put together not keep its spans after all."""
+    translation = "".join(one.text for one in answers)
+    if any(translation.count(span.fill) != text.count(span.fill) for span in spans):
+        return TranslatedText(text, 1.0, unused_terms(terms, text))
+    cut = any(one.cut for one in answers)
+    return TranslatedText(translation, text_doubt(answers), unused_terms(terms, translation), cut)
