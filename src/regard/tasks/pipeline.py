@@ -14,11 +14,13 @@ from typing import NamedTuple, Protocol, Unpack
 from regard.errors import InputError
 from regard.tasks.glossary import Glossary, Term, unused_terms
 from regard.tasks.text_ids import check_lengths
-from regard.tasks.translator import SearchOptions, Translation
-from regard.tasks.units import Unit, around, has_words, parts_of
+from regard.tasks.translator import SearchOptions, Translation, Translator
+from regard.tasks.units import Unit, around, has_words, keeps_numbers, parts_of
 from regard.text.protect import Span, find_spans
 from regard.text.repetition import without_repeats
+from regard.text.slotted import Slotted
 
+Best = list[Translation] | list["TranslatedText"]  # of a line, best first
 BEAMS = 4  # hypotheses to choose from where the best will not do
 
 
@@ -73,8 +75,8 @@ class TranslationPipeline:
 
     def answers(self, units: list[Unit], options: SearchOptions) -> list[UnitAnswer]:
         """One for each unit: of the first search where that will do, else of the second."""
-        results = self.search([unit.forms[0].source for unit in units], options)
-        first = [accepted(unit, [best[:1]]) for unit, best in zip(units, results, strict=True)]
+        asked = [[form.source for form in unit.first_forms] for unit in units]
+        first = [surest(unit, results) for unit, results in zip(units, self.search(asked, options), strict=True)]
         again = iter(self.repaired([unit for unit, answer in zip(units, first, strict=True) if not answer], options))
         return [answer or next(again) for answer in first]
 
@@ -82,16 +84,33 @@ class TranslationPipeline:
         """The answers to units whose best hypothesis would not do."""
         asked = [[*(form.source for form in unit.forms), *cores(unit)] for unit in units]
         beams = max(options.get("beams") or 0, BEAMS)
-        results = iter(
-            self.search([text for some in asked for text in some], {**options, "beams": beams, "nbest": beams})
-        )
-        for unit, some in zip(units, asked, strict=True):
-            mine = [next(results) for _ in some]
-            forms = len(unit.forms)
-            yield accepted(unit, mine[:forms]) or shortened(unit, mine[0]) or in_pieces(unit, mine[forms:])
+        for unit, results in zip(units, self.search(asked, {**options, "beams": beams, "nbest": beams}), strict=True):
+            number = len(unit.forms)
+            yield accepted(unit, results[:number]) or in_pieces(unit, results[number:])
 
-    def search(self, texts: list[str], options: SearchOptions) -> list[list[Translation]]:
-        return self.translator.search(texts, **options) if texts else []
+    def search(self, asked: list[list[str]], options: SearchOptions) -> list[list[list[Translation]]]:
+        """The hypotheses for each text of each unit, all in one search."""
+        texts = [text for some in asked for text in some]
+        results = iter(self.translator.search(texts, **options) if texts else [])
+        return [[next(results) for _ in some] for some in asked]
+
+
+def search_lines(
+    task: Translator,
+    lines: Sequence[str],
+    options: SearchOptions,
+    *,
+    pipeline: bool = True,
+    glossary: Glossary | None = None,
+) -> Sequence[Best]:
+    """The best translations of each line: by a pipeline if that is wanted, else as the bare model has them.
+
+    Several translations of a line are always the bare model's, and so are those of models of Hugging Face, which give
+    what transformers does, unless there is a glossary.
+    """
+    if not pipeline or options.get("nbest", 1) > 1 or (task.generation is not None and glossary is None):
+        return task.search(lines, **options)
+    return [[text] for text in TranslationPipeline(task, glossary).translate(lines, **options)]
 
 
 def cores(unit: Unit) -> list[str]:
@@ -99,22 +118,28 @@ def cores(unit: Unit) -> list[str]:
     return [around(piece)[1] for piece in unit.pieces if has_words(piece)] if unit.protected else []
 
 
+def surest(unit: Unit, results: list[list[Translation]]) -> UnitAnswer | None:
+    """The likeliest of the first hypotheses, if it keeps all it must and every number."""
+    ways = sorted(zip(unit.first_forms, results, strict=True), key=lambda way: -total_of(way[1][0])[0])
+    answers = (answer_of(unit, form, best[0]) for form, best in ways)
+    return next((answer for answer in answers if answer and keeps_numbers(unit.text, answer.text)), None)
+
+
 def accepted(unit: Unit, results: list[list[Translation]]) -> UnitAnswer | None:
-    """The first hypothesis that keeps all it must, of the forms in turn."""
-    for form, best in zip(unit.forms, results, strict=False):
-        for one in best:
-            if (text := unit.accept(form, one.text)) is not None:
-                return UnitAnswer(text, doubt_of(one), max(one.tokens, 1), one.cut)
-    return None
+    """The first hypothesis of the forms in turn that keeps all it must: with every number, else one that has not.
+
+    If all say the same again and again, the first that does when that is said once.
+    """
+    ways = [(form, one) for form, best in zip(unit.forms, results, strict=True) for one in best]
+    answers = [answer for form, one in ways if (answer := answer_of(unit, form, one))]
+    whole = (answer for answer in answers if keeps_numbers(unit.text, answer.text))
+    short = (answer_of(unit, form, one._replace(text=without_repeats(one.text, form.source))) for form, one in ways)
+    return next(whole, None) or next(iter(answers), None) or next(filter(None, short), None)
 
 
-def shortened(unit: Unit, best: list[Translation]) -> UnitAnswer | None:
-    """A hypothesis that says the same again and again, said once."""
-    form = unit.forms[0]
-    for one in best:
-        if (text := unit.accept(form, without_repeats(one.text, form.source))) is not None:
-            return UnitAnswer(text, max(doubt_of(one), 0.5), max(one.tokens, 1), one.cut)
-    return None
+def answer_of(unit: Unit, form: Slotted, one: Translation) -> UnitAnswer | None:
+    text = unit.accept(form, one.text)
+    return None if text is None else UnitAnswer(text, doubt_of(one), max(one.tokens, 1), one.cut)
 
 
 def in_pieces(unit: Unit, results: list[list[Translation]]) -> UnitAnswer:
@@ -136,12 +161,14 @@ def in_pieces(unit: Unit, results: list[list[Translation]]) -> UnitAnswer:
 
 
 def doubt_of(one: Translation) -> float:
-    """How far a hypothesis is from sure: 1 less the geometric mean of the probabilities of its tokens.
-
-    A searcher that counts no tokens has words and its score taken instead.
-    """
-    tokens, total = (one.tokens, one.log_probability) if one.tokens else (len(one.text.split()) + 1, one.score)
+    """How far a hypothesis is from sure: 1 less the geometric mean of the probabilities of its tokens."""
+    total, tokens = total_of(one)
     return 1 - exp(min(total / tokens, 0.0))
+
+
+def total_of(one: Translation) -> tuple[float, int]:
+    """The log probability and how many tokens it is of; by score and words where a searcher counts no tokens."""
+    return (one.log_probability, one.tokens) if one.tokens else (one.score, len(one.text.split()) + 1)
 
 
 def text_doubt(answers: Sequence[UnitAnswer]) -> float:

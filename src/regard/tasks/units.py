@@ -15,6 +15,10 @@ from regard.text.slots import SLOT, SLOTS
 from regard.text.slotted import Slotted
 
 BULLET = re.compile(r"\s*(?:(?:[-*•‣·◦–—+>]|#{1,6}|\(?\d{1,3}[.)]|\(?[A-Za-z]\)|[a-z]\.|\[[ xX]?\])[ \u00a0]+)+")
+ENDS = ".!?…:;,"
+NUMBER = re.compile(r"(?<![\w.,])\d(?:[.,]?\d)+(?![\w]|[.,]\d)")
+THOUSANDS = re.compile(r"(?<=\d)[ .,\u00a0\u202f](?=\d{3}(?!\d))")
+CLOCK = re.compile(r"\d\s?(?:[AaPp]\.?[Mm]\b|h\b|h\d)")
 BLANK = re.compile(rf"[{LINE_END}]")
 
 
@@ -33,20 +37,29 @@ class Unit:
 
     @cached_property
     def forms(self) -> list[Slotted]:
-        """What a model may be asked, best first: with slots for all spans, without those for terms, or as it stands."""
+        """What a model may be asked: the first ways, then without slots for terms, then with slots for numbers too."""
         if not self.knows_slots:
-            return [Slotted.of(self.text, ())]
-        forms = [Slotted.of(self.text, self.spans), Slotted.of(self.text, self.protected)]
-        return forms[: 1 + (self.protected != self.spans)]
+            return self.first_forms
+        more = [self.protected] if self.protected != self.spans else []
+        numbers = number_spans(self.text, self.spans)
+        if len(self.spans) < len(numbers) <= len(SLOTS):
+            more.append(numbers)
+        return [*self.first_forms, *(Slotted.of(self.text, spans) for spans in more)]
+
+    @cached_property
+    def first_forms(self) -> list[Slotted]:
+        """What a model is asked first: the text, and where it has several words and no end, also as a sentence."""
+        spans = self.spans if self.knows_slots else ()
+        texts = [self.text, as_sentence(self.text, self.spans)] if is_bare(self.text) else [self.text]
+        return [Slotted.of(text, spans) for text in texts]
 
     def accept(self, form: Slotted, output: str) -> str | None:
-        """The translation that an output stands for; None if anything is lost, doubled or said again and again."""
+        """The translation that an output stands for; None if a span is lost or doubled, or it repeats itself."""
         output = BLANK.sub(" ", output).strip()
         if not output or repeats(output, form.source):
             return None
-        text = form.restore(like_source(form.source, output), self.change)
-        kept_all = text is not None and keeps_spans(self.text, text, self.protected)
-        return text if kept_all else None
+        text = form.restore(like_source(self.text, output), self.change)
+        return text if text is not None and keeps_spans(self.text, text, self.protected) else None
 
     def change(self, text: str) -> str:
         """In capitals if the source was, but for its spans."""
@@ -73,7 +86,7 @@ class Unit:
         output = without_repeats(output, core) if repeats(output, core) else output
         if not output or any(span.fill in output for span in self.protected):
             return None
-        output = like_source(core, output)
+        output = like_source(core, output if core[-1:] in ENDS else output.rstrip(" !?…") or output)
         return front + (raised(output) if self.shouted else output) + back
 
     @property
@@ -85,6 +98,37 @@ class Unit:
 def has_words(text: str) -> bool:
     """Whether there is anything to translate: letters, and not of acronyms alone."""
     return any(map(str.isalpha, text)) and not is_acronyms(text)
+
+
+def is_bare(text: str) -> bool:
+    """Whether it has several words and no mark at its end."""
+    return len(text.split()) > 1 and text[-1:] not in ENDS
+
+
+def as_sentence(text: str, spans: Sequence[Span]) -> str:
+    """With a capital and a full stop."""
+    first = text if any(span.start == 0 for span in spans) else text[:1].upper() + text[1:]
+    return (first if len(first) == len(text) else text) + "."
+
+
+def number_spans(text: str, spans: Sequence[Span]) -> tuple[Span, ...]:
+    """The spans, and with them every number of several digits that is in none."""
+    inside = [(span.start, span.stop) for span in spans]
+    more = [
+        Span(*match.span(), "digits", match[0])
+        for match in NUMBER.finditer(text)
+        if all(match.end() <= start or stop <= match.start() for start, stop in inside)
+    ]
+    return tuple(sorted([*spans, *more]))
+
+
+def keeps_numbers(source: str, output: str) -> bool:
+    """Whether the numbers of several digits are the same, however they are written; times of day may well change."""
+    return bool(CLOCK.search(source)) or numbers_of(source) == numbers_of(output)
+
+
+def numbers_of(text: str) -> list[str]:
+    return sorted(run for run in re.findall(r"\d+", THOUSANDS.sub("", text)) if len(run) > 1)
 
 
 def around(piece: str) -> tuple[str, str, str]:

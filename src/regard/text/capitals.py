@@ -5,6 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from regard.text.slots import SLOT
+
+MARKS = ".!?…:;,"
+STOP = re.compile(
+    rf"(?:[^\W_][^.\s]+|{SLOT.pattern})[\"'»”’)]*\.$"
+)  # at the end of a sentence, not of an initial or of dots
 WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 VOWELS = frozenset("AEIOUYÀÂÄÉÈÊËÎÏÔÖÙÛÜŒ")
 # Names by their first letters, which are read letter by letter or as a word, and stay.
@@ -64,13 +70,10 @@ def raised(text: str, untouched: Iterable[str] = ()) -> str:
 def like_source(source: str, output: str) -> str:
     """The output without the full stop and the capital that its source has not, where a model has put them."""
     source, output = source.rstrip(), output.strip()
-    if source and source[-1].isalnum() and output.endswith(".") and not output.endswith("..") and len(output) > 1:
-        output = output[:-1] if not re.search(r"(?:^|[\s.])\w\.$", output) else output
-    first = WORD.search(output)
-    letters = [char for char in source if char.isalpha()]
-    if first and first.start() == 0 and letters and letters[0].islower() and source[:1].isalpha():
-        word = first[0]
-        known = word.lower() in (other.lower() for other in WORD.findall(source))
-        if word[:1].isupper() and not word[1:2].isupper() and not known and not any(map(str.isupper, source)):
-            output = word[:1].lower() + output[1:]
-    return output
+    if source[-1:] not in MARKS and STOP.search(output):
+        output = output[:-1]
+    first = WORD.match(output)
+    if first is None or not source[:1].islower() or first[0][1:] != small(first[0][1:]):
+        return output
+    names = map(small, WORD.findall(source))
+    return output if small(first[0]) in names else small(output[:1]) + output[1:]
