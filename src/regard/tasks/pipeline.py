@@ -13,9 +13,10 @@ from typing import NamedTuple, Protocol, Unpack
 
 from regard.errors import InputError
 from regard.tasks.glossary import Glossary, Term, unused_terms
+from regard.tasks.long_texts import TooLongError
 from regard.tasks.text_ids import check_lengths
 from regard.tasks.translator import SearchOptions, Translation, Translator
-from regard.tasks.units import Unit, around, has_words, keeps_numbers, parts_of
+from regard.tasks.units import SentenceUnit, around, has_words, keeps_numbers, parts_of
 from regard.text.protect import Span, find_spans
 from regard.text.repetition import without_repeats
 from regard.text.slotted import Slotted
@@ -59,28 +60,36 @@ class TranslationPipeline:
     def translate(self, texts: Sequence[str], **options: Unpack[SearchOptions]) -> list[TranslatedText]:
         """The translation of each text, in order."""
         if options.get("nbest", 1) != 1:
-            found = f"nbest={options['nbest']}"
-            raise InputError("a text of several sentences has no second best", found=found, do="Translator.search")
+            raise InputError(
+                "a text of several sentences has no second best",
+                found=f"nbest={options['nbest']}",
+                do="ask the model itself: Translator.search, or --plain",
+            )
         check_lengths(texts)
         spans = [find_spans(text) for text in texts]
         terms = [self.glossary.find(*pair) if self.glossary else [] for pair in zip(texts, spans, strict=True)]
         parts = [self.parts(*each) for each in zip(texts, spans, terms, strict=True)]
-        units = [part for some in parts for part in some if isinstance(part, Unit)]
-        answers = iter(self.answers(units, options))
-        whole = [[next(answers) if isinstance(part, Unit) else UnitAnswer(part) for part in some] for some in parts]
+        units = [part for some in parts for part in some if isinstance(part, SentenceUnit)]
+        try:
+            answers = iter(self.answers(units, options))
+        except TooLongError as error:
+            raise of_text(error, parts) from None
+        whole = [
+            [next(answers) if isinstance(part, SentenceUnit) else UnitAnswer(part) for part in some] for some in parts
+        ]
         return [joined(*each) for each in zip(texts, spans, terms, whole, strict=True)]
 
-    def parts(self, text: str, spans: list[Span], terms: list[Term]) -> list[str | Unit]:
+    def parts(self, text: str, spans: list[Span], terms: list[Term]) -> list[str | SentenceUnit]:
         return list(parts_of(text, sorted([*spans, *(term.span for term in terms)]), self.knows_slots))
 
-    def answers(self, units: list[Unit], options: SearchOptions) -> list[UnitAnswer]:
+    def answers(self, units: list[SentenceUnit], options: SearchOptions) -> list[UnitAnswer]:
         """One for each unit: of the first search where that will do, else of the second."""
         asked = [[form.source for form in unit.first_forms] for unit in units]
         first = [surest(unit, results) for unit, results in zip(units, self.search(asked, options), strict=True)]
         again = iter(self.repaired([unit for unit, answer in zip(units, first, strict=True) if not answer], options))
         return [answer or next(again) for answer in first]
 
-    def repaired(self, units: list[Unit], options: SearchOptions) -> Iterator[UnitAnswer]:
+    def repaired(self, units: list[SentenceUnit], options: SearchOptions) -> Iterator[UnitAnswer]:
         """The answers to units whose best hypothesis would not do."""
         asked = [[*(form.source for form in unit.forms), *cores(unit)] for unit in units]
         beams = max(options.get("beams") or 0, BEAMS)
@@ -93,6 +102,15 @@ class TranslationPipeline:
         texts = [text for some in asked for text in some]
         results = iter(self.translator.search(texts, **options) if texts else [])
         return [[next(results) for _ in some] for some in asked]
+
+
+def of_text(error: TooLongError, parts: list[list[str | SentenceUnit]]) -> TooLongError:
+    """The error with the number of the text that the sentence stands in."""
+    for number, some in enumerate(parts, 1):
+        units = (part for part in some if isinstance(part, SentenceUnit))
+        if any(error.text in (form.source for form in unit.first_forms) for unit in units):
+            return TooLongError(number, error.tokens, error.longest, error.text)
+    return error
 
 
 def search_lines(
@@ -113,19 +131,19 @@ def search_lines(
     return [[text] for text in TranslationPipeline(task, glossary).translate(lines, **options)]
 
 
-def cores(unit: Unit) -> list[str]:
+def cores(unit: SentenceUnit) -> list[str]:
     """What is to be translated of the pieces between spans that must be kept."""
     return [around(piece)[1] for piece in unit.pieces if has_words(piece)] if unit.protected else []
 
 
-def surest(unit: Unit, results: list[list[Translation]]) -> UnitAnswer | None:
+def surest(unit: SentenceUnit, results: list[list[Translation]]) -> UnitAnswer | None:
     """The likeliest of the first hypotheses, if it keeps all it must and every number."""
     ways = sorted(zip(unit.first_forms, results, strict=True), key=lambda way: -total_of(way[1][0])[0])
     answers = (answer_of(unit, form, best[0]) for form, best in ways)
     return next((answer for answer in answers if answer and keeps_numbers(unit.text, answer.text)), None)
 
 
-def accepted(unit: Unit, results: list[list[Translation]]) -> UnitAnswer | None:
+def accepted(unit: SentenceUnit, results: list[list[Translation]]) -> UnitAnswer | None:
     """The first hypothesis of the forms in turn that keeps all it must: with every number, else one that has not.
 
     If all say the same again and again, the first that does when that is said once.
@@ -137,12 +155,12 @@ def accepted(unit: Unit, results: list[list[Translation]]) -> UnitAnswer | None:
     return next(whole, None) or next(iter(answers), None) or next(filter(None, short), None)
 
 
-def answer_of(unit: Unit, form: Slotted, one: Translation) -> UnitAnswer | None:
+def answer_of(unit: SentenceUnit, form: Slotted, one: Translation) -> UnitAnswer | None:
     text = unit.accept(form, one.text)
     return None if text is None else UnitAnswer(text, doubt_of(one), max(one.tokens, 1), one.cut)
 
 
-def in_pieces(unit: Unit, results: list[list[Translation]]) -> UnitAnswer:
+def in_pieces(unit: SentenceUnit, results: list[list[Translation]]) -> UnitAnswer:
     """The pieces translated by themselves, with the spans between them; what cannot be translated stays."""
     answers, rest, pieces = [], iter(results if unit.protected else []), []
     for piece in unit.pieces:

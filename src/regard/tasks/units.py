@@ -23,7 +23,7 @@ BLANK = re.compile(rf"[{LINE_END}]")
 
 
 @dataclass(frozen=True)
-class Unit:
+class SentenceUnit:
     """A sentence, or a part of one, with its spans: those that must be kept, and terms of a glossary."""
 
     text: str
@@ -138,7 +138,7 @@ def around(piece: str) -> tuple[str, str, str]:
     return match[1], match[2], match[3]
 
 
-def parts_of(text: str, spans: Sequence[Span], knows_slots: bool) -> Iterator[str | Unit]:
+def parts_of(text: str, spans: Sequence[Span], knows_slots: bool) -> Iterator[str | SentenceUnit]:
     """The text as units and what stands between them; together, with every unit as it was, they are the text."""
     at, edges = 0, [(span.start, span.stop) for span in spans]
     for sentence, space in split_sentences(text, edges):
@@ -153,7 +153,7 @@ def moved(span: Span, by: int) -> Span:
     return span._replace(start=span.start + by, stop=span.stop + by)
 
 
-def sentence_parts(text: str, spans: list[Span], knows_slots: bool) -> Iterator[str | Unit]:
+def sentence_parts(text: str, spans: list[Span], knows_slots: bool) -> Iterator[str | SentenceUnit]:
     """What stands around a sentence as it is, and the sentence as one unit, or several if its spans are too many."""
     start, stop = body(text, spans)
     yield text[:start]
@@ -208,14 +208,14 @@ def chunks(text: str, spans: list[Span], most: int | None) -> Iterator[tuple[str
         at = end
 
 
-def unit(text: str, spans: Sequence[Span], shouted: bool, knows_slots: bool) -> Unit:
+def unit(text: str, spans: Sequence[Span], shouted: bool, knows_slots: bool) -> SentenceUnit:
     if not shouted:
-        return Unit(text, tuple(spans), False, knows_slots)
+        return SentenceUnit(text, tuple(spans), False, knows_slots)
     small = list(lowered(text))
     for span in spans:
         small[span.start : span.stop] = text[span.start : span.stop]
     louder = tuple(span._replace(fill=span.fill.upper()) if span.kind == "term" else span for span in spans)
-    return Unit("".join(small), louder, True, knows_slots)
+    return SentenceUnit("".join(small), louder, True, knows_slots)
 
 
 def fill(text: str, spans: Sequence[Span]) -> str:

@@ -119,18 +119,18 @@ def tag_names(text: str) -> set[str]:
 
 def nesting_faults(text: str) -> int:
     """How many tags close what is not open, or open what is never closed. A sentence of several may well have some."""
-    opened: list[str] = []
+    open_names: list[str] = []
     faults = 0
     for match in TAG.finditer(text):
         if match["empty"] or match["name"].lower() in VOID:
             continue
         if not match["closing"]:
-            opened.append(match["name"])
-        elif opened and opened[-1] == match["name"]:
-            opened.pop()
+            open_names.append(match["name"])
+        elif open_names and open_names[-1] == match["name"]:
+            open_names.pop()
         else:
             faults += 1
-    return faults + len(opened)
+    return faults + len(open_names)
 
 
 def keeps_spans(source: str, output: str, spans: Iterable[Span]) -> bool:

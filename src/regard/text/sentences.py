@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 
-class Sentence(NamedTuple):
+class SplitSentence(NamedTuple):
     """A sentence, and the white space behind it. In front of the first there may be white space behind nothing."""
 
     text: str
@@ -35,13 +35,13 @@ WORD = re.compile(r"[^\s(\[\"'«“‘’]+$")
 NEXT = re.compile(r"[\"'«“‘(\[\s\u00a0¿¡]*(\w+)")
 
 
-def split_sentences(text: str, protected: Sequence[tuple[int, int]] = ()) -> list[Sentence]:
+def split_sentences(text: str, protected: Sequence[tuple[int, int]] = ()) -> list[SplitSentence]:
     """The sentences of a text in order; put together again, with their white space, they are the text.
 
     No sentence ends inside of what is `protected`, given by start and stop. Every end of a line ends one.
     """
     casual = not any(char.isupper() for char in text)
-    sentences: list[Sentence] = []
+    sentences: list[SplitSentence] = []
     start, spans = 0, iter([*protected, (len(text), len(text))])
     begin, end = next(spans)
     for match in BREAK.finditer(text):
@@ -53,10 +53,10 @@ def split_sentences(text: str, protected: Sequence[tuple[int, int]] = ()) -> lis
         if space < 0 or (match["marks"] and not is_end(text, start, match, casual)):
             continue
         if space > start or not sentences:
-            sentences.append(Sentence(text[start:space], text[space : match.end()]))
+            sentences.append(SplitSentence(text[start:space], text[space : match.end()]))
             start = match.end()
     if start < len(text):
-        sentences.append(Sentence(text[start:], ""))
+        sentences.append(SplitSentence(text[start:], ""))
     return sentences
 
 
