@@ -160,7 +160,9 @@ def sentence_parts(text: str, spans: list[Span], knows_slots: bool) -> Iterator[
     inside = [moved(span, -start) for span in spans if start <= span.start and span.stop <= stop]
     shouted = is_shouted(outside(text[start:stop], inside))
     for chunk, own in chunks(text[start:stop], inside, len(SLOTS) if knows_slots else None):
-        yield unit(chunk, own, shouted, knows_slots) if has_words(outside(chunk, own)) else fill(chunk, own)
+        words = chunk.rstrip()  # of the last nothing is left to strip
+        yield unit(words, own, shouted, knows_slots) if has_words(outside(words, own)) else fill(words, own)
+        yield chunk[len(words) :]
     yield text[stop:]
 
 

@@ -20,7 +20,7 @@ def repeats(text: str, source: str) -> bool:
     allowed = most_in_a_row(theirs)
     if any(in_a_row(words, size) >= max(TIMES + (size == 1), allowed + 2) for size in sizes(words)):
         return True
-    if most_grams(words) > GRAMS + most_grams(theirs):
+    if most_grams(words) > GRAMS * max(most_grams(theirs), 1):
         return True
     return STUCK.search(text) is not None and STUCK.search(source) is None
 
