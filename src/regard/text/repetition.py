@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
+MARKS = ".,;:!?…\"'«»()"
 LONGEST = 10  # words of what is said again and again
 TIMES = 3  # in a row; a single word, or what the source repeats itself, once more than that
 STUCK = re.compile(r"(\w{1,12}?)\1{7,}")  # within a word
@@ -16,13 +17,18 @@ def repeats(text: str, source: str) -> bool:
     """Whether a translation says the same again and again, or is far longer than its source, which is not so itself."""
     if len(text) > longest(source):
         return True
-    words, theirs = text.lower().split(), source.lower().split()
+    words, theirs = words_of(text), words_of(source)
     allowed = most_in_a_row(theirs)
     if any(in_a_row(words, size) >= max(TIMES + (size == 1), allowed + 2) for size in sizes(words)):
         return True
     if most_grams(words) > GRAMS * max(most_grams(theirs), 1):
         return True
     return STUCK.search(text) is not None and STUCK.search(source) is None
+
+
+def words_of(text: str) -> list[str]:
+    """Words as they sound, whatever marks stand around them."""
+    return [word.strip(MARKS) or word for word in text.lower().split()]
 
 
 def longest(source: str) -> int:
@@ -59,8 +65,9 @@ def without_repeats(text: str, source: str) -> str:
         short: list[str] = []
         for word in words:
             short.append(word)
-            if len(short) >= 2 * size and short[-size:] == short[-2 * size : -size]:
-                del short[-size:]
+            last, before = words_of(" ".join(short[-size:])), words_of(" ".join(short[-2 * size : -size]))
+            if len(short) >= 2 * size and last == before:
+                del short[-2 * size : -size]
         words = short
     text = STUCK.sub(lambda match: match[1], " ".join(words))
     if len(text) <= longest(source):

@@ -43,6 +43,7 @@ def test_what_is_no_circle(text: str, source: str) -> None:
 
 def test_a_circle_is_said_once() -> None:
     assert without_repeats("le chat le chat le chat dort", "the cat") == "le chat dort"
+    assert without_repeats("Non, non, non, non.", "no") == "non."
 
 
 @given(st.text(st.sampled_from("ab "), max_size=80), st.text(max_size=5))
