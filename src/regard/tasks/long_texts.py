@@ -6,24 +6,18 @@ import re
 import tomllib
 import unicodedata
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from regard.errors import FileError, InputError
+from regard.text.sentences import split_sentences
 from regard.text.tokenizer import Codec
 
 LONG = ("split", "refuse")
-# Where to split, best first: after sentences, after clauses, between words. What is left is split by characters.
-BREAKS = tuple(
-    re.compile(pattern)
-    for pattern in (
-        r"""[.!?…]["'»”’)\]]*\s+|[。！？]["'」』”’）]*\s*|\s*\n\s*""",
-        r"[;:,]\s+|[；：，、]\s*",
-        r"\s+",
-    )
-)
+Break = Callable[[str], list[str]]  # a text cut in parts, of which nothing is lost
 LANGUAGE = re.compile(r">>[^<>\s]+<<\s*")  # in front of a text for a model of many languages
 WINDOW = 16  # characters looked at for each token that fits: hardly any token has more
 
@@ -90,12 +84,12 @@ class Splitter:
     def lengths(self, texts: Sequence[str]) -> list[int]:
         return [len(row) for row in self.tokenizer.encode([self.front + text.strip() for text in texts])]
 
-    def pieces(self, text: str, breaks: Sequence[re.Pattern[str]]) -> Iterator[str]:
+    def pieces(self, text: str, breaks: Sequence[Break]) -> Iterator[str]:
         """Split at the best kind of break, and what is still too long at the next."""
         if not breaks:
             yield from self.by_characters(text)
             return
-        for group in self.groups(parts(text, breaks[0])):
+        for group in self.groups(breaks[0](text)):
             yield from self.fit(group, breaks[1:])
 
     def groups(self, all_parts: list[str]) -> Iterator[list[str]]:
@@ -111,7 +105,7 @@ class Splitter:
             room -= length - around
         yield group
 
-    def fit(self, group: list[str], finer: Sequence[re.Pattern[str]]) -> Iterator[str]:
+    def fit(self, group: list[str], finer: Sequence[Break]) -> Iterator[str]:
         """The group as one piece if it does fit: tokens of a whole are not always the sum of those of its parts."""
         text = "".join(group).strip()
         if not text:
@@ -149,7 +143,20 @@ class Splitter:
         return end
 
 
-def parts(text: str, at: re.Pattern[str]) -> list[str]:
-    """The text cut behind every break; nothing is lost."""
+def sentences(text: str) -> list[str]:
+    """The text cut behind every sentence."""
+    return ["".join(sentence) for sentence in split_sentences(text)]
+
+
+def parts(at: re.Pattern[str], text: str) -> list[str]:
+    """The text cut behind every break."""
     ends = [match.end() for match in at.finditer(text)]
     return [part for first, last in zip([0, *ends], [*ends, len(text)], strict=True) if (part := text[first:last])]
+
+
+# Where to split, best first: after sentences, after clauses, between words. What is left is split by characters.
+BREAKS: tuple[Break, ...] = (
+    sentences,
+    partial(parts, re.compile(r"[;:,]\s+|[；：，、]\s*")),
+    partial(parts, re.compile(r"\s+")),
+)

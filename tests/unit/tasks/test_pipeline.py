@@ -124,8 +124,8 @@ def test_nothing_said_leaves_the_source_and_full_doubt() -> None:
 
 ALPHABET = st.sampled_from(
     ["the cat", "HELLO", "a", "é", " ", "  ", "\n", "\t", "\u2028", ".", "!", "?", ",", ": ", "%s", "%1$d", "{x}",
-     "{{y}}", "$1", "<b>", "</b>", "<br/>", "&amp;", "https://x.y/z", "a@b.org", "😀", "`code`", "/a/b.txt", "1.2.3", "12345",
-     "1990", "@me", "- ", "1. ", "\ue000", "\ue007", "'", '"', "(", ")", "{", "<", "term"]
+     "{{y}}", "$1", "<b>", "</b>", "<br/>", "&amp;", "https://x.y/z", "a@b.org", "😀", "`code`", "/a/b.txt", "1.2.3",
+     "12345", "1990", "@me", "- ", "1. ", "\ue000", "\ue007", "'", '"', "(", ")", "{", "<", "term"]
 )  # fmt: skip
 TERMS = Glossary({"term": "terme", "the cat": "le {félin}"})
 
