@@ -8,6 +8,7 @@ put together keep every span whatever the model says.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from math import exp
 from typing import NamedTuple, Protocol, Unpack
 
@@ -86,8 +87,16 @@ class TranslationPipeline:
         """One for each unit: of the first search where that will do, else of the second."""
         asked = [[form.source for form in unit.first_forms] for unit in units]
         first = [surest(unit, results) for unit, results in zip(units, self.search(asked, options), strict=True)]
-        again = iter(self.repaired([unit for unit, answer in zip(units, first, strict=True) if not answer], options))
-        return [answer or next(again) for answer in first]
+        right = [
+            answer if answer and keeps_numbers(unit.text, answer.text) else None
+            for unit, answer in zip(units, first, strict=True)
+        ]
+        failing = [
+            unit.with_numbers() if answer else unit  # nothing but a number was lost
+            for unit, answer, whole in zip(units, first, right, strict=True) if not whole
+        ]  # fmt: skip
+        again = iter(self.repaired(failing, options))
+        return [answer or next(again) for answer in right]
 
     def repaired(self, units: list[SentenceUnit], options: SearchOptions) -> Iterator[UnitAnswer]:
         """The answers to units whose best hypothesis would not do."""
@@ -137,22 +146,20 @@ def cores(unit: SentenceUnit) -> list[str]:
 
 
 def surest(unit: SentenceUnit, results: list[list[Translation]]) -> UnitAnswer | None:
-    """The likeliest of the first hypotheses, if it keeps all it must and every number."""
+    """The likeliest of the first hypotheses that keeps all it must."""
     ways = sorted(zip(unit.first_forms, results, strict=True), key=lambda way: -total_of(way[1][0])[0])
-    answers = (answer_of(unit, form, best[0]) for form, best in ways)
-    return next((answer for answer in answers if answer and keeps_numbers(unit.text, answer.text)), None)
+    return next(filter(None, (answer_of(unit, form, best[0]) for form, best in ways)), None)
 
 
 def accepted(unit: SentenceUnit, results: list[list[Translation]]) -> UnitAnswer | None:
-    """The first hypothesis of the forms in turn that keeps all it must: with every number, else one that has not.
+    """The first hypothesis of the forms in turn that keeps all it must.
 
     If all say the same again and again, the first that does when that is said once.
     """
     ways = [(form, one) for form, best in zip(unit.forms, results, strict=True) for one in best]
-    answers = [answer for form, one in ways if (answer := answer_of(unit, form, one))]
-    whole = (answer for answer in answers if keeps_numbers(unit.text, answer.text))
-    short = (answer_of(unit, form, one._replace(text=without_repeats(one.text, form.source))) for form, one in ways)
-    return next(whole, None) or next(iter(answers), None) or next(filter(None, short), None)
+    short = ((form, one._replace(text=without_repeats(one.text, form.source))) for form, one in ways)
+    answers = (answer_of(unit, form, one) for form, one in chain(ways, short))
+    return next(filter(None, answers), None)
 
 
 def answer_of(unit: SentenceUnit, form: Slotted, one: Translation) -> UnitAnswer | None:

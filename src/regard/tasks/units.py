@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from regard.text.capitals import is_acronyms, is_shouted, like_source, lowered, raised
@@ -15,6 +15,10 @@ from regard.text.slots import SLOT, SLOTS
 from regard.text.slotted import Slotted
 
 BULLET = re.compile(r"\s*(?:(?:[-*•‣·◦–—+>]|#{1,6}|\(?\d{1,3}[.)]|\(?[A-Za-z]\)|[a-z]\.|\[[ xX]?\])[ \u00a0]+)+")
+BLOCK = re.compile(
+    r"(?i)</?(?:br|hr|p|div|li|[uo]l|d[ltd]|h[1-6]|t[drh]|table|thead|tbody|section|article|blockquote|option)\b[^<>]*>"
+)
+FAR_TOO_SHORT = 0.25  # of the letters of a source: fewer say something else
 ENDS = ".!?…:;,"
 NUMBER = re.compile(r"(?<![\w.,])\d(?:[.,]?\d)+(?![\w]|[.,]\d)")
 THOUSANDS = re.compile(r"(?<=\d)[ .,\u00a0\u202f](?=\d{3}(?!\d))")
@@ -37,29 +41,30 @@ class SentenceUnit:
 
     @cached_property
     def forms(self) -> list[Slotted]:
-        """What a model may be asked: the first ways, then without slots for terms, then with slots for numbers too."""
-        if not self.knows_slots:
-            return self.first_forms
-        more = [self.protected] if self.protected != self.spans else []
-        numbers = number_spans(self.text, self.spans)
-        if len(self.spans) < len(numbers) <= len(SLOTS):
-            more.append(numbers)
-        return [*self.first_forms, *(Slotted.of(self.text, spans) for spans in more)]
+        """What a model may be asked: the first ways, then without slots for terms."""
+        more = [Slotted.of(self.text, self.protected)] if self.knows_slots and self.protected != self.spans else []
+        return [*self.first_forms, *more]
 
     @cached_property
     def first_forms(self) -> list[Slotted]:
-        """What a model is asked first: the text, and where it has several words and no end, also as a sentence."""
+        """What a model is asked first: the text, and where it has no mark at its end, also as a sentence."""
         spans = self.spans if self.knows_slots else ()
         texts = [self.text, as_sentence(self.text, self.spans)] if is_bare(self.text) else [self.text]
         return [Slotted.of(text, spans) for text in texts]
 
     def accept(self, form: Slotted, output: str) -> str | None:
-        """The translation that an output stands for; None if a span is lost or doubled, or it repeats itself."""
+        """The translation that an output stands for; None if a span or most words are lost, or it repeats itself."""
         output = BLANK.sub(" ", output).strip()
         if not output or repeats(output, form.source):
             return None
+        if len(letters(output)) < FAR_TOO_SHORT * len(letters(form.source)):
+            return None
         text = form.restore(like_source(self.text, output), self.change)
         return text if text is not None and keeps_spans(self.text, text, self.protected) else None
+
+    def with_numbers(self) -> SentenceUnit:
+        """The same with every number of several digits among what must be kept."""
+        return replace(self, spans=number_spans(self.text, self.spans))
 
     def change(self, text: str) -> str:
         """In capitals if the source was, but for its spans."""
@@ -95,14 +100,18 @@ class SentenceUnit:
         return raised(self.text, [span.fill for span in self.protected]) if self.shouted else self.text
 
 
+def letters(text: str) -> str:
+    return "".join(filter(str.isalpha, text))
+
+
 def has_words(text: str) -> bool:
     """Whether there is anything to translate: letters, and not of acronyms alone."""
     return any(map(str.isalpha, text)) and not is_acronyms(text)
 
 
 def is_bare(text: str) -> bool:
-    """Whether it has several words and no mark at its end."""
-    return len(text.split()) > 1 and text[-1:] not in ENDS
+    """Whether it has no mark at its end."""
+    return text[-1:] not in ENDS
 
 
 def as_sentence(text: str, spans: Sequence[Span]) -> str:
@@ -154,7 +163,19 @@ def moved(span: Span, by: int) -> Span:
 
 
 def sentence_parts(text: str, spans: list[Span], knows_slots: bool) -> Iterator[str | SentenceUnit]:
-    """What stands around a sentence as it is, and the sentence as one unit, or several if its spans are too many."""
+    """The phrases of a sentence, and the tags that part them: those of a line, a cell or a paragraph."""
+    blocks = [span for span in spans if BLOCK.search(span.fill)]
+    at = 0
+    for block in blocks:
+        inside = [moved(span, -at) for span in spans if at <= span.start < block.start]
+        yield from phrase_parts(text[at : block.start], inside, knows_slots)
+        yield block.fill
+        at = block.stop
+    yield from phrase_parts(text[at:], [moved(span, -at) for span in spans if at <= span.start], knows_slots)
+
+
+def phrase_parts(text: str, spans: list[Span], knows_slots: bool) -> Iterator[str | SentenceUnit]:
+    """What stands around a phrase as it is, and the phrase as one unit, or several if its spans are too many."""
     start, stop = body(text, spans)
     yield text[:start]
     inside = [moved(span, -start) for span in spans if start <= span.start and span.stop <= stop]

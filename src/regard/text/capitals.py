@@ -8,9 +8,8 @@ from collections.abc import Iterable
 from regard.text.slots import SLOT
 
 MARKS = ".!?…:;,"
-STOP = re.compile(
-    rf"(?:[^\W_][^.\s]+|{SLOT.pattern})[\"'»”’)]*\.$"
-)  # at the end of a sentence, not of an initial or of dots
+BEHIND = rf"(?<=[^\W\d_]{{2}})|(?<=[\s'’][a-zàô])|(?<=\d)|(?<=[{SLOT.pattern[1:-1]}\"»”’)}}>])"  # and not an initial
+STOP = re.compile(rf"(?<![.…!?,])(?:{BEHIND})[ \u00a0\u202f]?[.,!?]$")  # a single mark at the end
 WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 VOWELS = frozenset("AEIOUYÀÂÄÉÈÊËÎÏÔÖÙÛÜŒ")
 # Names by their first letters, which are read letter by letter or as a word, and stay.
@@ -70,8 +69,8 @@ def raised(text: str, untouched: Iterable[str] = ()) -> str:
 def like_source(source: str, output: str) -> str:
     """The output without the full stop and the capital that its source has not, where a model has put them."""
     source, output = source.rstrip(), output.strip()
-    if source[-1:] not in MARKS and STOP.search(output):
-        output = output[:-1]
+    if source[-1:] not in MARKS:
+        output = STOP.sub("", output)
     first = WORD.match(output)
     if first is None or not source[:1].islower() or first[0][1:] != small(first[0][1:]):
         return output

@@ -101,12 +101,18 @@ def merged(text: str, spans: Iterable[Span]) -> list[Span]:
     """Neighbours with nothing but a mark or two between them together."""
     together: list[Span] = []
     for span in spans:
-        if together and GLUE.fullmatch(text, together[-1].stop, span.start):
+        if together and is_glue(text, together[-1].stop, span.start):
             before = together.pop()
             kind = span.kind if span.kind == before.kind else "several"
             span = Span(before.start, span.stop, kind, text[before.start : span.stop])
         together.append(span)
     return together
+
+
+def is_glue(text: str, start: int, stop: int) -> bool:
+    """Whether what stands there makes one thing of its neighbours; a mark beside a tag belongs to the sentence."""
+    beside_tag = text[start - 1] == ">" or text[stop] == "<"
+    return start == stop or (not beside_tag and GLUE.fullmatch(text, start, stop) is not None)
 
 
 TAG = re.compile(r"<(?P<closing>/?)(?P<name>[A-Za-z][\w:.-]*+)(?:\s[^<>]*?)?(?P<empty>/?)>")

@@ -94,6 +94,32 @@ def test_more_spans_than_slots() -> None:
     assert translate(text) == text.replace("see", "voir")
 
 
+def test_a_line_is_translated_as_it_is_or_as_a_sentence_whichever_is_likelier() -> None:
+    class Likes(FakeTranslator):
+        def search(self, texts, **options):  # type: ignore[no-untyped-def]
+            likely = {"the cat": -5.0, "The cat.": -1.0, "hello": -1.0, "Hello.": -5.0}
+            return [[Translation(f"{text} !", likely[text], False, likely[text], 2)] for text in texts]
+
+    fake = Likes(str)
+    answers = TranslationPipeline(fake).translate(["the cat", "hello"])
+    assert [answer.text for answer in answers] == ["The cat. !", "hello"]
+
+
+def test_tags_of_lines_cells_and_paragraphs_part_what_is_translated() -> None:
+    fake = FakeTranslator(by_dictionary)
+    text = "<ul><li>The cat<br/>sleeps.</li><li>Hello <b>here</b>.</li></ul>"
+    (answer,) = TranslationPipeline(fake).translate([text])
+    assert answer.text == "<ul><li>Le chat<br/>dort.</li><li>Bonjour <b>ici</b>.</li></ul>"
+    assert fake.asked == [["The cat", "The cat.", "sleeps.", f"Hello {SLOTS[0]} here {SLOTS[1]}."]]
+
+
+def test_a_translation_without_the_words_of_its_source_is_none() -> None:
+    def only_slots(text: str) -> str:
+        return "".join(char for char in text if char in SLOTS) or by_dictionary(text)
+
+    assert translate("%s files", only_slots) == "%s fichiers"
+
+
 def test_another_hypothesis_is_taken_before_pieces() -> None:
     class SecondIsRight(FakeTranslator):
         def search(self, texts, **options):  # type: ignore[no-untyped-def]

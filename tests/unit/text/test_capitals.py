@@ -56,6 +56,12 @@ def test_nothing_moves(text: str) -> None:
         ("in the USA", "Aux U.S.A.", "aux U.S.A."),
         ("see \ue000", "Voir \ue000.", "voir \ue000"),
         ("nasa", "NASA", "NASA"),
+        ("20 minutes ago", "Il y a.", "Il y a"),
+        ("chapter 2", "Chapitre 2.", "chapitre 2"),
+        ("where is it", "Où est-ce ?", "où est-ce"),
+        ("good morning", "Bonjour !", "bonjour"),
+        ("Mr. X", "M. X.", "M. X."),
+        ("what", "Quoi ?!", "quoi ?!"),
         ("", "Oui.", "Oui."),
     ],
 )
