@@ -16,6 +16,7 @@ from regard.training.data.learn_tokenizer import learn_tokenizer
 from regard.training.data.prepared_text import PreparedText, TextCodec, TextRow, open_prepared, write_lines
 from regard.training.data.row_reports import report_drops, with_progress
 from regard.training.data.validation_rows import hold_back
+from regard.training.data.word_links import WordLinks
 from regard.training.recipe.recipe import Recipe
 from regard.training.recipe.source_rows import SourceRows
 from regard.training.report.events import Listener, Note
@@ -44,15 +45,19 @@ class Preparation:
         self.train = SourceRows(recipe.data.train, base, checks)
         self.valid = SourceRows(recipe.data.valid, base, checks) if recipe.data.valid else None
         self.tests = SourceRows(list(recipe.data.test.values()), base, checks)
+        self.links = WordLinks(recipe, base) if recipe.training.guided_alignment else None
         self.report = CorpusReport()
 
     def check(self) -> list[str]:
         """Everything that can be seen before anything is read in full; gives back what people should know."""
+        if self.links is not None:
+            self.links.check()
         sets = [self.train, *([] if self.valid is None else [self.valid]), self.tests]
         return [note for rows in sets for note in rows.check()]
 
     def fingerprint(self) -> dict[str, str]:
-        return self.train.fingerprint() | ({} if self.valid is None else self.valid.fingerprint())
+        more = [rows.fingerprint() for rows in (self.valid, self.links) if rows is not None]
+        return self.train.fingerprint() | {name: digest for one in more for name, digest in one.items()}
 
     def run(self, tokenizer: TextCodec | None) -> PreparedText:
         """Prepare, or open what an earlier start prepared, if it is all there."""
@@ -134,7 +139,7 @@ class Preparation:
 
     def encode(self, tokenizer: TextCodec, labels: dict[str, int]) -> dict[str, str]:
         """Ids to disk; what reading dropped and repaired is reported with what was too long."""
-        encoder = RowEncoder(self.recipe, self.store, self.strict, self.report)
+        encoder = RowEncoder(self.recipe, self.store, self.strict, self.report, self.links)
         files, usable = encoder.encode(with_progress(self.train, "encoding", self.listener), tokenizer, labels)
         self.report.join(self.train.report)
         self.report.usable = usable

@@ -43,6 +43,7 @@ class Data(RecipeTable):
     longest: int = Field(default=128, ge=2)  # tokens a side; longer pairs are dropped, and counted
     swapped: bool = True  # refuse columns that look swapped
     slots: Share = 0.0  # of the pairs that share words: some of these stand as slots, which a model learns to copy
+    links: list[str] = []  # for each of `train` a file of word links, a line a pair (0-0 1-2), or "" for none
 
 
 class Vocabulary(RecipeTable):
@@ -70,6 +71,8 @@ class Training(RecipeTable):
     clip: float = Field(default=1.0, ge=0)  # the longest gradient; 0: no limit
     smoothing: float = Field(default=0.1, ge=0, lt=1)
     consistency: float = Field(default=0.0, ge=0)  # how much two passes with other dropout must agree (R-Drop)
+    guided_alignment: float = Field(default=0.0, ge=0)  # how much one head must look where words are linked; 0: not
+    guided_head: str = ""  # which, such as decoder.1.cross:0; else the first of the last decoder layer but one
     subword_dropout: float = Field(default=0.0, ge=0, lt=1)  # merges left out at random: other pieces every epoch
     masked: float = Field(default=0.15, gt=0, lt=1)  # of the words, when learning to fill them in
     block: int = Field(default=256, ge=2)  # tokens a row of a language model

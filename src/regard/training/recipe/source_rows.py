@@ -58,7 +58,7 @@ class SourceRows:
                     self.report.join(CorpusReport(dropped={IN_VALIDATION: 1}, examples={IN_VALIDATION: [example]}))
                 else:
                     self.report.usable += 1
-                    yield CorpusRow(pair, 0, source, line)
+                    yield CorpusRow(pair, 0, source, line, line - 1)
             return
         corpus = self.corpus(source)
         yield from corpus

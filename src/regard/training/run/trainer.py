@@ -19,7 +19,7 @@ from regard.training.recipe.recipe import Recipe
 from regard.training.report.events import Event, Finished, Listener, Note, Preparing, Started, silent
 from regard.training.report.log_writer import LogWriter
 from regard.training.run.dry_run import sketch
-from regard.training.run.finish import average_last, final_scores
+from regard.training.run.finish import average_last, final_scores, keep_guided_reading
 from regard.training.run.lock import locked
 from regard.training.run.outcome import Outcome
 from regard.training.run.resume import resume
@@ -112,6 +112,7 @@ class Trainer:
         """The weights that were asked for, scored; then nothing is left but what is needed to use and explain them."""
         if self.recipe.training.average == "last":
             average_last(loop, self.emit)
+        keep_guided_reading(self.recipe, self.options.out, self.emit)
         scores = final_scores(self.recipe, self.options, self.emit)
         position = loop.position
         done = {"step": position.step, "seconds": position.seconds, "scores": scores, "why": why}
