@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from contextlib import ExitStack
 
 from regard.models.checkpoint import check_room, own_tensors
 from regard.training.data.prepare import Preparation
 from regard.training.data.prepared_text import PreparedText
+from regard.training.data.synthetic_pairs import FOLDER
 from regard.training.loop.loop import TrainingLoop
 from regard.training.loop.pace import Deadline
 from regard.training.loop.selection import selection_for
@@ -33,8 +35,17 @@ from regard.training.run.train_options import TrainOptions
 class Trainer:
     """Checks, claims the folder, prepares, sizes, trains and scores, in this order."""
 
-    def __init__(self, recipe: Recipe, options: TrainOptions, workers: Workers, signals: StopSignals) -> None:
+    def __init__(
+        self,
+        recipe: Recipe,
+        options: TrainOptions,
+        workers: Workers,
+        signals: StopSignals,
+        stages: Callable[[Listener], str] | None = None,
+    ) -> None:
+        """`stages` makes synthetic pairs before anything is prepared, and gives why it stopped before, if it did."""
         self.recipe, self.options, self.workers, self.signals = recipe, options, workers, signals
+        self.stages = stages
         self.folder = RunFolder(options.out)
         self.deadline: Deadline | None = None  # with a budget
         self.log: Listener = LogWriter(options.out, options.listener) if workers.first else silent
@@ -71,6 +82,10 @@ class Trainer:
         """All that nobody else may do in this folder meanwhile."""
         if self.folder.finished:
             return self.already_finished()
+        if stages := self.stages:
+            begun = self.preparation.whole()
+            if not begun and (why := self.workers.together(lambda: stages(self.emit))):
+                return Outcome(self.options.out, "interrupted", why=why)
         loop = self.start(RunBuilder(self.options, self.workers, self.prepare()))
         why = loop.go()
         if loop.interrupted:
@@ -119,5 +134,6 @@ class Trainer:
         self.emit(Finished(position.step, position.seconds, str(self.options.out), scores, why))
         self.folder.draw(self.recipe)
         self.folder.update(status="finished", **done)
-        shutil.rmtree(self.options.out / "prepared", ignore_errors=True)
+        for name in ("prepared", FOLDER):
+            shutil.rmtree(self.options.out / name, ignore_errors=True)
         return Outcome(self.options.out, "finished", recipe=self.recipe.to_toml(), **done)  # type: ignore[arg-type]

@@ -136,7 +136,7 @@ def test_the_last_layer_but_one_is_guided_unless_another_head_is_named() -> None
     assert str(guided_reading(model)) == "decoder.0.cross:0:input"
     assert str(guided_reading(FAMILIES[NAME].model(decoder_layers=1))) == "decoder.0.cross:0:input"
     assert str(guided_reading(model, "decoder.1.cross:3")) == "decoder.1.cross:3:input"
-    with pytest.raises(UnknownNameError, match="decoder.7.cross"):
+    with pytest.raises(UnknownNameError, match=r"decoder\.7\.cross"):
         guided_reading(model, "decoder.7.cross:0")
     with pytest.raises(InputError, match="one head"):
         guided_reading(model, "decoder.1.cross:4")
