@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from regard.training.recipe.derived import follow_steps
 from regard.training.recipe.recipe import Recipe, find_recipe, read_recipe
-from regard.training.recipe.synthetic_tables import STAGE_TABLES, BackTranslation, Distillation, StageName
+from regard.training.recipe.synthetic_tables import STAGE_TABLES, STAGES, BackTranslation, Distillation, StageName
 
 FOLDERS: dict[StageName, str] = {"distillation": "teacher", "back_translation": "reverse"}
 SIDES = ("source", "target")
@@ -72,5 +72,5 @@ def pair_files(name: str, sides: Sequence[str] = SIDES) -> dict[str, str]:
 
 def stages_of(recipe: Recipe) -> list[Stage]:
     """Those that a recipe asks for, in order."""
-    tables = ((name, getattr(recipe, name)) for name in ("back_translation", "distillation"))
-    return [Stage(name, table) for name, table in tables if table is not None]  # type: ignore[arg-type]
+    tables = ((name, getattr(recipe, name)) for name in STAGES)
+    return [Stage(name, table) for name, table in tables if table is not None]
