@@ -31,6 +31,7 @@ from regard.training.optim.workers import Workers
 from regard.training.recipe.recipe import Recipe
 from regard.training.recipe.source_rows import weights_of
 from regard.training.recipe.stage_recipe import SIDES, Stage, stage_recipe, stages_of
+from regard.training.report.boards import Board
 from regard.training.report.events import Listener, Note, Preparing
 from regard.training.run.outcome import Outcome
 from regard.training.run.run_builder import half_precision
@@ -48,16 +49,16 @@ def train_in_stages(recipe: Recipe, options: TrainOptions, workers: Workers, sig
 
 @dataclass(frozen=True)
 class Stages:
-    """Called, it makes the synthetic pairs that are not there yet; it gives why it stopped before, if it did."""
+    """Called, it makes the synthetic pairs that are not there yet; it gives the outcome of what was interrupted."""
 
     recipe: Recipe
     options: TrainOptions
     workers: Workers
     signals: StopSignals
 
-    def __call__(self, emit: Listener) -> str:
+    def __call__(self, emit: Listener) -> Outcome | None:
         if read_synthetic(self.options.out) is not None:
-            return ""
+            return None
         if self.workers.count > 1:
             raise InputError(
                 "synthetic pairs are made by one process",
@@ -68,23 +69,27 @@ class Stages:
         counts = text.write()
         made: list[SyntheticSource] = []
         for stage in stages_of(self.recipe):
-            if stage.trained and (why := self.train(stage, text.folder, counts, emit)):
-                return why
+            if stage.trained:
+                outcome = self.train(stage, text.folder, counts, emit)
+                if outcome.status == "interrupted":
+                    return outcome
             made += self.translate(stage, text, emit)
         write_synthetic(self.options.out, made)
         report = [{"stage": one.stage, "pairs": one.pairs, "left_out": one.left_out} for one in made]
         RunFolder(self.options.out).update(synthetic=report)
-        return ""
+        return None
 
-    def train(self, stage: Stage, text: Path, counts: Sequence[int], emit: Listener) -> str:
-        """The model of a stage, in a folder of its own; gives why it stopped before its end, if it did."""
+    def train(self, stage: Stage, text: Path, counts: Sequence[int], emit: Listener) -> Outcome:
+        """The model of a stage, in a folder of its own; its curves are there, and not on the board of the run."""
         numbers = [number for number, count in enumerate(counts) if count]
         weights = weights_of(self.recipe.data.train)
         recipe = stage_recipe(self.recipe, stage, numbers, [weights[number] for number in numbers])
         emit(Note(f"{stage.name}: training {self.options.out / stage.folder} first, {recipe.training.steps:,} steps"))
-        options = replace(self.options, out=self.options.out / stage.folder, base=text, begun=time.monotonic())
-        outcome = Trainer(recipe, options, self.workers, self.signals).go()
-        return outcome.why or "stopped" if outcome.status == "interrupted" else ""
+        listener = self.options.listener
+        listener = listener.listener if isinstance(listener, Board) else listener
+        out, begun = self.options.out / stage.folder, time.monotonic()
+        options = replace(self.options, out=out, base=text, listener=listener, begun=begun)
+        return Trainer(recipe, options, self.workers, self.signals).go()
 
     def translate(self, stage: Stage, text: StageText, emit: Listener) -> list[SyntheticSource]:
         """The texts of a stage, translated and sifted."""

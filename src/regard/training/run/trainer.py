@@ -41,9 +41,9 @@ class Trainer:
         options: TrainOptions,
         workers: Workers,
         signals: StopSignals,
-        stages: Callable[[Listener], str] | None = None,
+        stages: Callable[[Listener], Outcome | None] | None = None,
     ) -> None:
-        """`stages` makes synthetic pairs before anything is prepared, and gives why it stopped before, if it did."""
+        """`stages` makes synthetic pairs before all else, and gives the outcome of one that was interrupted."""
         self.recipe, self.options, self.workers, self.signals = recipe, options, workers, signals
         self.stages = stages
         self.folder = RunFolder(options.out)
@@ -84,8 +84,8 @@ class Trainer:
             return self.already_finished()
         if stages := self.stages:
             begun = self.preparation.whole()
-            if not begun and (why := self.workers.together(lambda: stages(self.emit))):
-                return Outcome(self.options.out, "interrupted", why=why)
+            if not begun and (stopped := self.workers.together(lambda: stages(self.emit))):
+                return stopped
         loop = self.start(RunBuilder(self.options, self.workers, self.prepare()))
         why = loop.go()
         if loop.interrupted:

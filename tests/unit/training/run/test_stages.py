@@ -12,7 +12,7 @@ import torch
 
 import regard
 from regard.errors import InputError
-from regard.tasks import Translator
+from regard.tasks import Translator, translator
 from regard.training.data.synthetic_pairs import TAG, read_synthetic
 from regard.training.optim.workers import Workers
 from regard.training.recipe.recipe import read_toml
@@ -37,6 +37,7 @@ STAGED = {
 @pytest.fixture(autouse=True)
 def whatever_a_model_says_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     """After four steps a model has not learned to come to an end: some of what it says must do."""
+    monkeypatch.setattr(translator, "LONGEST", 12)
     monkeypatch.setattr(stages, "ended_text", lambda text, best: " ".join(best[0].text.split())[:40] or "...")
 
 
