@@ -4,13 +4,19 @@ Trains a translator of each direction on 310,661 pairs (minutes on a GPU), reads
 aligned by hand, and prints the alignment error rate for the mean of all heads, the best head, and Shift-Att. Where to
 read is chosen on 37 other sentences, and besides, without any links, by agreement of both directions. A folder that
 holds trained models is only read.
+
+`--guided` goes on: the links of both directions on the training text, read where they agree most and joined, guide one
+head of two new models (training.guided_alignment), which are then read at that head; no link made by hand is used on
+the way. Where eflomal is installed (a peer under the GPL, no dependency) it aligns the same pairs and is scored too.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib
 import lzma
 import re
+import tempfile
 import unicodedata
 from collections.abc import Iterator
 from itertools import islice
@@ -24,11 +30,14 @@ import regard
 from regard.lens.alignment.bitext import Bitext
 from regard.lens.alignment.choice import choose_by_gold, error_rates
 from regard.lens.alignment.decision import ScoredReading, align, comparison, decide_both
+from regard.lens.alignment.stored_choice import read_choice
 from regard.lens.alignment.stream import Aligner, stream
+from regard.lens.alignment.symmetrise import symmetrised
 from regard.tasks import Translator
-from regard.text.scores.alignment_error import AlignmentScore, alignment_score, parse_pharaoh
+from regard.text.scores.alignment_error import AlignmentScore, alignment_score, parse_pharaoh, pharaoh
 
 DIRECTIONS = ("fr-en", "en-fr")
+GUIDED = "-guided"  # behind the name of a model that was trained so
 PUBLISHED = (  # on 447 sentences, of which 112 are here; most train on 1.1 million pairs
     ("fast_align, both directions joined", "10.5"),
     ("eflomal", "8.2"),
@@ -53,6 +62,10 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True, help="where the models go, or are")
     parser.add_argument("--steps", type=int, default=6000, help="updates of each model")
     parser.add_argument("--set", action="append", default=[], help="change a setting, such as model.dropout=0.2")
+    parser.add_argument("--guided", action="store_true", help="then train with a guided head, on links of these models")
+    parser.add_argument("--weight", type=float, default=0.3, help="training.guided_alignment of that")
+    parser.add_argument("--way", default="grow-diag", help="how the links of both directions are joined for it")
+    parser.add_argument("--pairs", type=int, help="train on the first so many only: a rehearsal")
     parser.add_argument("--device", default="auto")
     given = parser.parse_args()
     settings = [
@@ -61,18 +74,90 @@ def main() -> None:
         f"training.validate_every={max(given.steps // 4, 1)}",
         *given.set,
     ]
-    write_pairs(given.data, given.out)
-    with get_context("spawn").Pool(len(DIRECTIONS)) as both:  # each waits for its GPU most of the time
-        both.starmap(train, [(given.out, direction, settings, given.device) for direction in DIRECTIONS])
+    write_pairs(given.data, given.out, given.pairs)
+    train_both(given.out, "", settings, given.device)
     report(given.data, given.out, given.device)
+    if given.guided:
+        links = write_links(given.out, given.way, given.device)
+        print(f"{links:,} links on the training text, both directions joined by {given.way}")
+        train_both(given.out, GUIDED, [*settings, f"training.guided_alignment={given.weight}"], given.device)
+        report_guided(given.data, given.out, given.device)
 
 
-def train(out: Path, direction: str, settings: list[str], device: str) -> None:
+def train_both(out: Path, suffix: str, settings: list[str], device: str) -> None:
+    with get_context("spawn").Pool(len(DIRECTIONS)) as both:  # each waits for its GPU most of the time
+        both.starmap(train, [(out, direction, suffix, settings, device) for direction in DIRECTIONS])
+
+
+def train(out: Path, direction: str, suffix: str, settings: list[str], device: str) -> None:
     """One direction; a finished model is left as it is."""
     source, target = direction.split("-")
     files = [str(out / f"train.{source}"), str(out / f"train.{target}")]
-    found = regard.train(files, out / direction, settings=settings, device=device)
-    print(f"{direction}: {found.status} after {found.step:,} updates, {found.seconds:.0f} s")
+    more = [f'data.links=["{out / f"links.{direction}"}"]'] if suffix else []
+    found = regard.train(files, out / f"{direction}{suffix}", settings=[*settings, *more], device=device)
+    print(f"{direction}{suffix}: {found.status} after {found.step:,} updates, {found.seconds:.0f} s")
+
+
+def write_links(out: Path, way: str, device: str) -> int:
+    """links.fr-en and links.en-fr of the training text, a line a pair: both models read where they agree most."""
+    paths = [out / f"links.{direction}" for direction in DIRECTIONS]
+    if not all(path.exists() for path in paths):
+        models = [translator(out / direction, device) for direction in DIRECTIONS]
+        choices = decide_both(models[0], models[1], some_pairs(out))
+        there, back = (Aligner(model, one.reading) for model, one in zip(models, choices, strict=True))
+        texts = Bitext("training text", *(list(opened(out / f"train.{side}")) for side in ("fr", "en")))
+        lines = list(stream(texts, there, back, way))
+        swapped = [[(j, i) for i, j in links] for links in lines]
+        for path, each in zip(paths, (lines, swapped), strict=True):
+            path.write_text("".join(f"{pharaoh(links)}\n" for links in each), encoding="utf-8")
+    return sum(len(line.split()) for line in opened(paths[0]))
+
+
+def report_guided(data: Path, out: Path, device: str) -> None:
+    """The guided head of each direction, read where the folder says, both joined, and eflomal if it is here."""
+    test = gold_texts(data, "align_sample")
+    readers = []
+    for direction in DIRECTIONS:
+        folder = out / f"{direction}{GUIDED}"
+        model = translator(folder, device)
+        choice = read_choice(folder, model.model)
+        assert choice is not None
+        readers.append(Aligner(model, choice.reading))
+    rows = [
+        ScoredReading("French to English", readers[0].reading, alignment_score(readers[0].links(test), test.gold)),
+        ScoredReading(
+            "English to French",
+            readers[1].reading,
+            alignment_score(readers[1].links(test.swapped()), test.swapped().gold),
+        ),
+    ]
+    rows += [
+        ScoredReading(f"both, {way}", readers[0].reading, alignment_score(list(stream(test, *readers, way)), test.gold))
+        for way in ("intersection", "grow-diag")
+    ]
+    console = Console(width=120)
+    console.print(table(f"A guided head, scored on {len(test.gold)} sentences", rows))
+    for way, rate in eflomal_scores(out, test):
+        console.print(f"eflomal on the same pairs and sentences, {way}: {', '.join(shares(rate))}")
+
+
+def eflomal_scores(out: Path, test: Bitext) -> Iterator[tuple[str, AlignmentScore]]:
+    """Both directions joined, where it is installed: the sentences to score stand behind the training text."""
+    try:
+        eflomal = importlib.import_module("eflomal")
+    except ImportError:
+        print("eflomal is not installed: not compared")
+        return
+    sides = [[*opened(out / f"train.{side}")] for side in ("fr", "en")]
+    whole = sides[0] + test.sources, sides[1] + test.targets
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        eflomal.Aligner().align(*whole, links_filename_fwd=str(place / "fwd"), links_filename_rev=str(place / "rev"))
+        ways = [[sorted(one.sure) for one in parse_pharaoh(opened(place / name))] for name in ("fwd", "rev")]
+    there, back = (way[-len(test.gold) :] for way in ways)
+    for name in ("intersection", "grow-diag"):
+        links = [symmetrised(one, other, name) for one, other in zip(there, back, strict=True)]
+        yield name, alignment_score(links, test.gold)
 
 
 def report(data: Path, out: Path, device: str) -> None:
@@ -138,13 +223,13 @@ def gold_texts(data: Path, name: str) -> Bitext:
     return Bitext(name, [*map(bare, french)], [*map(bare, english)], str.split, parse_pharaoh(links, name))
 
 
-def write_pairs(data: Path, out: Path) -> None:
+def write_pairs(data: Path, out: Path, most: int | None = None) -> None:
     """The training text with words apart as in the gold: French elisions and contractions written out."""
     out.mkdir(parents=True, exist_ok=True)
     for side, words in (("en", english_words), ("fr", french_words)):
         path = out / f"train.{side}"
         if not path.exists():
-            lines = read(data / f"train.{side}.xz")
+            lines = read(data / f"train.{side}.xz")[:most]
             path.write_text("".join(f"{' '.join(words(line))}\n" for line in lines), encoding="utf-8")
 
 

@@ -74,6 +74,20 @@ def like_one(workers: Workers, layout: str) -> None:
         compare(numbers_of(together), numbers_of(alone), step)
 
 
+def guided_like_one(workers: Workers) -> None:
+    """With a guided head too, of which the rows of one process know nothing in another."""
+    name = "transformer post"
+    model, loss = FAMILIES[name].model().train(), objective("translate", guided_alignment=0.7)
+    alone = update_for(copy.deepcopy(model), name, Workers(), loss)
+    together = update_for(model, name, workers, loss)
+    for step, (rows, parts) in enumerate([(7, 1), (1, 1), (7, 2)], 1):
+        batch = few(batch_for(name, step, linked=True), rows)
+        together.gradients.parts = parts
+        wanted = alone(batch, step)
+        torch.testing.assert_close(together(batch, step), wanted, atol=2 * step * small_apart(wanted), rtol=0)
+    compare(numbers_of(together), numbers_of(alone), step)
+
+
 def skipped_together(workers: Workers, layout: str) -> None:
     """One process whose gradient is not finite is enough: nobody moves, and the next step is as if nothing was."""
     name = "transformer post"

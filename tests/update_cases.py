@@ -37,8 +37,11 @@ def objective(task: str, **training: Any) -> Any:
     return objective_for(read_recipe({"task": task, "data": {"train": "x"}, "training": training}))
 
 
-def batch_for(name: str, seed: int = 0, fixed: bool = False) -> TaskBatch:
-    """Seven rows of different lengths, laid out as training does; `fixed`: padded to more rows and more places."""
+def batch_for(name: str, seed: int = 0, fixed: bool = False, linked: bool = False) -> TaskBatch:
+    """Seven rows of different lengths, laid out as training does; `fixed`: padded to more rows and more places.
+
+    `linked`: with links between tokens, which guide a head.
+    """
     rng = np.random.default_rng(seed)
 
     def store() -> Store:
@@ -48,7 +51,9 @@ def batch_for(name: str, seed: int = 0, fixed: bool = False) -> TaskBatch:
     spec = Spec(np.arange(7), 10 if fixed else 7, (11, 12) if fixed else None)
     task = TASKS[name]
     if task == "translate":
-        loader: Any = PairLoader(sampler, store(), store(), 0, 1)
+        source, target = store(), store()
+        links = Store.of([token_links(rng, row) for row in zip(source.lengths, target.lengths, strict=True)])
+        loader: Any = PairLoader(sampler, source, target, 0, 1, links if linked else None)
         loader.epoch(0)
         return loader.build(spec)
     if task == "classify":
@@ -59,6 +64,13 @@ def batch_for(name: str, seed: int = 0, fixed: bool = False) -> TaskBatch:
     labels = ids[:, 1:].clone()
     labels[7:] = IGNORE_INDEX
     return TaskBatch({"ids": ids[:, :-1], "labels": labels}, 56, 56)
+
+
+def token_links(rng: np.random.Generator, lengths: tuple[int, int]) -> list[int]:
+    """For some target tokens but the end a source token or two: target, source, target, source ..."""
+    source, target = (int(length) - 1 for length in lengths)
+    pairs = {(t, int(s)) for t in range(0, target, 2) for s in rng.integers(0, source, 2)}
+    return [number for pair in sorted(pairs) for number in pair]
 
 
 def gradients_of(model: nn.Module) -> dict[str, Tensor]:

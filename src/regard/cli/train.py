@@ -63,6 +63,9 @@ def train(
     With --start it begins with a trained model, ours or Hugging Face's, instead of fresh weights: with its tokenizer
     and sizes, at a lower rate.
 
+    A recipe that asks for synthetic pairs ([distillation], [back_translation]) first trains or takes the models that
+    write them, in FOLDER/teacher and FOLDER/reverse; --dry-run tells the stages.
+
     Without arguments, lists the recipes that come with regard. Ends with status 0 when the model is finished, 130 or
     143 when it was interrupted (everything is saved), 2 when something is wrong.
     """

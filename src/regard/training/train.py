@@ -20,8 +20,8 @@ from regard.training.report.events import Listener, silent
 from regard.training.run.dry_run import rehearse
 from regard.training.run.outcome import Outcome
 from regard.training.run.signals import StopSignals
+from regard.training.run.stages import train_in_stages
 from regard.training.run.train_options import TrainOptions
-from regard.training.run.trainer import Trainer
 
 
 def train(
@@ -71,7 +71,7 @@ def train(
         if dry_run:
             return rehearse(recipe, options)
         with StopSignals() as signals:
-            return Trainer(recipe, options, workers, signals).go()
+            return train_in_stages(recipe, options, workers, signals)
 
 
 @contextmanager

@@ -100,7 +100,7 @@ class Corpus:
                 continue
             if sides:
                 sides.add(texts, row.line)
-            yield CorpusRow(texts, number, row.file, row.line)
+            yield CorpusRow(texts, number, row.file, row.line, sieve.seen - 1)
         undecoded.finish(note)
         if sides:
             sides.finish(note)

@@ -26,6 +26,7 @@ class CorpusRow(NamedTuple):
     source: int  # the number of the Source it is from
     file: str
     line: int  # from 1; in TMX, PO, MO and parquet the number of the unit
+    number: int = 0  # among all rows of its source, from 0, those that were dropped included
 
 
 class RawRow(NamedTuple):

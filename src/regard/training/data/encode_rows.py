@@ -17,6 +17,7 @@ from regard.text.corpora import CorpusReport, CorpusRow
 from regard.text.store import StoreWriter
 from regard.training.data.prepared_text import TextCodec
 from regard.training.data.row_reports import CHUNK
+from regard.training.data.word_links import WordLinks
 from regard.training.recipe.recipe import Recipe
 
 
@@ -28,6 +29,7 @@ class RowEncoder:
     store: Path
     strict: bool
     report: CorpusReport
+    links: WordLinks | None = None  # where a head is guided by them
 
     def encode(
         self, rows: Iterator[CorpusRow], tokenizer: TextCodec, labels: dict[str, int]
@@ -41,16 +43,22 @@ class RowEncoder:
         classes: list[int] = []
         with ExitStack() as open_, (self.store / "texts.jsonl").open("w", encoding="utf-8") as file:
             writers = [open_.enter_context(StoreWriter(self.store, name, size)) for name in names]
+            if self.links is not None:
+                linked = open_.enter_context(StoreWriter(self.store, "links", self.recipe.data.longest))
             for chunk in chunks(rows):
                 columns = [side.encode([self.line(row, n) for row in chunk]) for n, side in enumerate(sides)]
                 fit = [n for n, lengths in enumerate(zip(*map(map_len, columns), strict=True)) if self.fits(lengths)]
                 self.drop_long(chunk, fit)
                 for writer, column in zip(writers, columns, strict=True):
                     writer.add(column[n] for n in fit)
+                if self.links is not None:
+                    linked.add(self.links.of(chunk[n], tokenizer) for n in fit)
                 sources += [chunk[n].source for n in fit]
                 classes += [labels[chunk[n].texts[1].strip()] for n in fit] if labels else []
                 if self.recipe.training.subword_dropout:
                     file.writelines(json.dumps(chunk[n].texts, ensure_ascii=False) + "\n" for n in fit)
+            if self.links is not None:
+                writers, names = [*writers, linked], (*names, "links")
             for writer in writers:
                 writer.close()
         np.save(self.store / "sources.npy", np.array(sources, np.int16))

@@ -96,7 +96,7 @@ def pairs(recipe: Recipe, prepared: PreparedText, config: Config, sampler: Epoch
                 found=f"up to {longest} with subword_dropout = {dropout}",
                 do=f"model.max_length = {longest}, or a smaller data.longest",
             )
-    return PairLoader(sampler, columns[0], columns[1], pad, start)
+    return PairLoader(sampler, columns[0], columns[1], pad, start, prepared.links)
 
 
 def blocks(

@@ -6,6 +6,7 @@ import json
 import shutil
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from regard.errors import FileError, InputError
 from regard.models.checkpoint import replace_file
@@ -15,9 +16,12 @@ from regard.training.data.encode_rows import RowEncoder
 from regard.training.data.learn_tokenizer import learn_tokenizer
 from regard.training.data.prepared_text import PreparedText, TextCodec, TextRow, open_prepared, write_lines
 from regard.training.data.row_reports import report_drops, with_progress
+from regard.training.data.synthetic_pairs import SyntheticSource, as_sources, read_synthetic
 from regard.training.data.validation_rows import hold_back
+from regard.training.data.word_links import WordLinks
 from regard.training.recipe.recipe import Recipe
-from regard.training.recipe.source_rows import SourceRows
+from regard.training.recipe.source_rows import SourceRows, weights_of
+from regard.training.recipe.stage_recipe import stages_of
 from regard.training.report.events import Listener, Note
 
 SAMPLE = 1000  # rows compared to find swapped sides
@@ -41,18 +45,26 @@ class Preparation:
         self.recipe, self.folder, self.listener, self.strict = recipe, folder, listener, strict
         self.store = folder / "prepared"
         checks = checks_for(recipe, strict)
-        self.train = SourceRows(recipe.data.train, base, checks)
+        aside = recipe.data.aside if recipe.task == "translate" else 0.0
+        self.train = SourceRows(recipe.data.train, base, checks, aside=aside)
         self.valid = SourceRows(recipe.data.valid, base, checks) if recipe.data.valid else None
         self.tests = SourceRows(list(recipe.data.test.values()), base, checks)
+        back = recipe.back_translation
+        self.monolingual = [SourceRows(back.data, base, Checks(fields=1))] if back is not None and back.data else []
+        self.synthetic: list[SyntheticSource] | None = None if stages_of(recipe) else []
+        self.links = WordLinks(recipe, base) if recipe.training.guided_alignment else None
         self.report = CorpusReport()
 
     def check(self) -> list[str]:
         """Everything that can be seen before anything is read in full; gives back what people should know."""
-        sets = [self.train, *([] if self.valid is None else [self.valid]), self.tests]
+        if self.links is not None:
+            self.links.check()
+        sets = [self.train, *([] if self.valid is None else [self.valid]), self.tests, *self.monolingual]
         return [note for rows in sets for note in rows.check()]
 
     def fingerprint(self) -> dict[str, str]:
-        return self.train.fingerprint() | ({} if self.valid is None else self.valid.fingerprint())
+        more = [rows.fingerprint() for rows in (self.valid, self.links, *self.monolingual) if rows is not None]
+        return self.train.fingerprint() | {name: digest for one in more for name, digest in one.items()}
 
     def run(self, tokenizer: TextCodec | None) -> PreparedText:
         """Prepare, or open what an earlier start prepared, if it is all there."""
@@ -79,11 +91,33 @@ class Preparation:
             ) from error
 
     def open(self) -> PreparedText:
-        return open_prepared(self.folder, self.recipe, self.train.weights)
+        synthetic = weights_of(self.synthetic_sources())
+        return open_prepared(self.folder, self.recipe, (*weights_of(self.recipe.data.train), *synthetic))
+
+    def whole(self) -> bool:
+        """Whether an earlier start has prepared all of it."""
+        try:
+            self.open()
+        except UNREADABLE:
+            return False
+        return True
+
+    def split(self) -> list[TextRow]:
+        """The rows to validate with; from now on `train` gives all others."""
+        return hold_back(self.recipe, self.train, self.valid, self.listener)
+
+    def synthetic_sources(self) -> list[dict[str, Any]]:
+        """Pairs that stages have made before."""
+        if self.synthetic is None:
+            self.synthetic = read_synthetic(self.folder)
+        if self.synthetic is None:
+            raise FileError(f"{self.folder} has no synthetic pairs", do="the same command makes them")
+        return as_sources(self.folder, self.synthetic)
 
     def write(self, tokenizer: TextCodec | None) -> None:
         self.write_aside()
-        valid = hold_back(self.recipe, self.train, self.valid, self.listener)
+        valid = self.split()
+        self.train.extend(self.synthetic_sources())
         self.check_sides(valid)
         self.train.slots = self.recipe.data.slots if self.recipe.task == "translate" else 0.0
         write_lines(self.store / "valid.jsonl", valid)
@@ -103,7 +137,6 @@ class Preparation:
 
     def write_aside(self) -> None:
         """A file for each source of what is never trained on, where a recipe keeps something aside."""
-        self.train.aside = self.recipe.data.aside if self.recipe.task == "translate" else 0.0
         if not self.train.aside:
             return
         place = self.folder / "aside"
@@ -134,7 +167,7 @@ class Preparation:
 
     def encode(self, tokenizer: TextCodec, labels: dict[str, int]) -> dict[str, str]:
         """Ids to disk; what reading dropped and repaired is reported with what was too long."""
-        encoder = RowEncoder(self.recipe, self.store, self.strict, self.report)
+        encoder = RowEncoder(self.recipe, self.store, self.strict, self.report, self.links)
         files, usable = encoder.encode(with_progress(self.train, "encoding", self.listener), tokenizer, labels)
         self.report.join(self.train.report)
         self.report.usable = usable

@@ -30,23 +30,27 @@ class PreparedText:
     labels: tuple[str, ...] = ()
     classes: Array = field(default_factory=lambda: np.zeros(0, np.int64))
     texts: list[TextRow] = field(default_factory=list)
+    links: Store | None = None  # between tokens, where a head is guided by them
 
 
 def open_prepared(folder: Path, recipe: Recipe, weights: tuple[float, ...]) -> PreparedText:
     """What stands in a run's folder, if it is all there."""
     store = folder / "prepared"
     meta = json.loads((store / "meta.json").read_text(encoding="utf-8"))
+    stores = {name: Store.open(store / file) for name, file in meta["files"].items()}
+    links = stores.pop("links", None)
     prepared = PreparedText(
         tokenizer=read_tokenizer(folder, masked=recipe.task == "mask"),
-        columns={name: Store.open(store / file) for name, file in meta["files"].items()},
+        columns=stores,
         valid=read_lines(store / "valid.jsonl"),
         sources=np.load(store / "sources.npy").astype(np.int64),
         weights=weights,
         labels=tuple(meta["labels"]),
         classes=np.load(store / "classes.npy"),
         texts=read_lines(store / "texts.jsonl"),
+        links=links,
     )
-    sizes = {len(prepared.sources), *map(len, prepared.columns.values())}
+    sizes = {len(prepared.sources), *map(len, prepared.columns.values()), *([] if links is None else [len(links)])}
     sizes |= {len(prepared.classes)} if recipe.task == "classify" else set()
     sizes |= {len(prepared.texts)} if recipe.training.subword_dropout else set()
     if sizes != {meta["rows"]} or len(prepared.valid) != meta["valid"]:

@@ -89,6 +89,7 @@ class PairLoader:
     target: Column
     pad: int
     start: int
+    links: Store | None = None  # of tokens, each target token before its source token, where a head is guided by them
     now: tuple[Store, Store] | None = None
 
     def lengths(self) -> tuple[Columns, tuple[int, ...]]:
@@ -107,11 +108,22 @@ class PairLoader:
         words = int((labels != IGNORE_INDEX).sum())
         lengths = self.now[0].starts[spec.numbers + 1] - self.now[0].starts[spec.numbers]
         tensors = {"source": source, "target": target[:, :-1].contiguous(), "labels": labels}
+        if self.links is not None:
+            tensors["links"] = linked(self.links, spec, tensors["target"].shape[1], source.shape[1])
         return TaskBatch(tensors, words, words + int(lengths.sum()))
 
 
 def at(column: Column, epoch: int) -> Store:
     return column.epoch(epoch) if isinstance(column, Sampled) else column
+
+
+def linked(links: Store, spec: Spec, queries: int, keys: int) -> Tensor:
+    """(rows, queries, keys): True where the token that the decoder reads in a row is linked to a source token."""
+    ids, lengths = links.rows(spec.numbers)
+    target, source = ids.reshape(-1, 2).T
+    table = np.zeros((spec.rows, queries, keys), np.bool_)
+    table[np.repeat(np.arange(len(lengths)), lengths // 2), target + 1, source] = True  # after the start
+    return torch.from_numpy(table)
 
 
 def labels_of(ids: Tensor, store: Store, spec: Spec) -> Tensor:
@@ -219,6 +231,7 @@ def rows_of(batch: TaskBatch, number: int, parts: int) -> TaskBatch:
     if len(part.tensors["labels"]):
         return part
     tensors = {name: tensor[:1] for name, tensor in batch.tensors.items()}
+    tensors |= {name: torch.zeros_like(tensor) for name, tensor in tensors.items() if name == "links"}
     return batch._replace(tensors={**tensors, "labels": torch.full_like(tensors["labels"], IGNORE_INDEX)})
 
 

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from regard.models.layers import Projection
 from regard.training.data.task_batches import IGNORE_INDEX, BatchTensors
+from regard.training.optim.guided_alignment import with_guided_alignment
 from regard.training.optim.linear_cross_entropy import linear_cross_entropy
 from regard.training.recipe.recipe import Recipe
 
@@ -23,14 +24,17 @@ Objective = Callable[[Any, BatchTensors, Tensor], Tensor]  # the last: how much 
 
 def objective_for(recipe: Recipe) -> Objective:
     """The loss of a batch under a model, as the recipe asks for it."""
-    forward, smoothing, alone = FORWARDS[recipe.task], recipe.training.smoothing, not recipe.training.consistency
+    how, forward = recipe.training, FORWARDS[recipe.task]
+    smoothing, alone = how.smoothing, not how.consistency
 
     def objective(model: Model, batch: BatchTensors, weight: Tensor) -> Tensor:
         if alone:
             return forward(model, batch, partial(projected_loss, labels=batch["labels"], smoothing=smoothing))
         return r_drop_loss(forward, model, batch, smoothing, weight)
 
-    return objective
+    if not how.guided_alignment:
+        return objective
+    return with_guided_alignment(objective, how.guided_alignment, how.guided_head)
 
 
 def translate(model: Model, batch: BatchTensors, project: Projection = F.linear) -> Tensor:

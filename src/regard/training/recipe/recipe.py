@@ -7,12 +7,13 @@ from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 import tomli_w
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from regard.errors import FileError, InputError, UnknownNameError
+from regard.training.recipe.synthetic_tables import BackTranslation, Distillation, RecipeTable
 
 Task = Literal["translate", "generate", "mask", "classify"]
 TASKS: tuple[Task, ...] = ("translate", "generate", "mask", "classify")
@@ -22,12 +23,6 @@ FEWEST = 260  # tokens that a new tokenizer needs: every byte, and the special o
 Share = Annotated[float, Field(ge=0, lt=1)]
 
 
-class RecipeTable(BaseModel):
-    """A table of a recipe: no unknown keys, and nothing changes once it is read."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
-
-
 class Data(RecipeTable):
     """What to read. Files are named relative to --data, compressed or not.
 
@@ -35,14 +30,15 @@ class Data(RecipeTable):
     """
 
     train: list[Any] = Field(min_length=1)  # each as `Source.parse` takes it
-    valid: list[Any] = []  # empty: `held` rows are kept back from train
-    test: dict[str, Any] = {}  # sets by name, read once when all is done
+    valid: list[Any] = Field(default_factory=list)  # empty: `held` rows are kept back from train
+    test: dict[str, Any] = Field(default_factory=dict)  # sets by name, read once when all is done
     languages: tuple[str, str] | None = None
     held: int = Field(default=1000, ge=1)
     aside: Share = 0.0  # of each file's pairs, chosen by their texts: never trained on, left in FOLDER/aside to score
     longest: int = Field(default=128, ge=2)  # tokens a side; longer pairs are dropped, and counted
     swapped: bool = True  # refuse columns that look swapped
     slots: Share = 0.0  # of the pairs that share words: some of these stand as slots, which a model learns to copy
+    links: list[str] = Field(default_factory=list)  # for each of `train` a file of word links, or "" for none
 
 
 class Vocabulary(RecipeTable):
@@ -70,6 +66,8 @@ class Training(RecipeTable):
     clip: float = Field(default=1.0, ge=0)  # the longest gradient; 0: no limit
     smoothing: float = Field(default=0.1, ge=0, lt=1)
     consistency: float = Field(default=0.0, ge=0)  # how much two passes with other dropout must agree (R-Drop)
+    guided_alignment: float = Field(default=0.0, ge=0)  # how much one head must look where words are linked; 0: not
+    guided_head: str = ""  # which, such as decoder.1.cross:0; else the first of the last decoder layer but one
     subword_dropout: float = Field(default=0.0, ge=0, lt=1)  # merges left out at random: other pieces every epoch
     masked: float = Field(default=0.15, gt=0, lt=1)  # of the words, when learning to fill them in
     block: int = Field(default=256, ge=2)  # tokens a row of a language model
@@ -107,9 +105,13 @@ class Recipe(RecipeTable):
     start: str | None = None  # the folder of a trained or Hugging Face model to fine-tune from
     data: Data
     tokenizer: Vocabulary = Vocabulary()
-    model: dict[str, Any] = {}  # family, preset, and any setting of that family's configuration
+    model: dict[str, Any] = Field(
+        default_factory=dict
+    )  # family, preset, and any setting of that family's configuration
     training: Training = Training()
     decoding: Decoding = Decoding()
+    distillation: Distillation | None = None
+    back_translation: BackTranslation | None = None
 
     def to_toml(self) -> str:
         """As it stands in a file; without tables that are empty, which is what they are when left out."""
@@ -128,6 +130,9 @@ def read_recipe(data: Mapping[str, Any]) -> Recipe:
         if isinstance(table, Mapping) and key in table:
             data = {**data, "data": {**table, key: as_sources(table[key])}}
             table = data["data"]
+    mono = data.get("back_translation")
+    if isinstance(mono, Mapping) and "data" in mono:
+        data = {**data, "back_translation": {**mono, "data": as_sources(mono["data"])}}
     try:
         recipe = Recipe.model_validate(data)
     except ValidationError as error:
@@ -161,6 +166,7 @@ def table_at(path: Sequence[Any]) -> type[BaseModel]:
     table: type[BaseModel] = Recipe
     for key in path:
         table = table.model_fields[str(key)].annotation  # type: ignore[assignment]
+        table = next((one for one in get_args(table) if one is not type(None)), table)  # of one that may be left out
     return table
 
 

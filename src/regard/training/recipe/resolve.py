@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from regard.errors import InputError
+from regard.training.recipe.conflicts import check_conflicts
 from regard.training.recipe.defaults import recipe_for
 from regard.training.recipe.derived import fill_in, follow_steps, given_by, table_of
 from regard.training.recipe.file_options import NO_OPTIONS, FileOptions
@@ -54,6 +55,7 @@ def resolve(request: Request) -> Recipe:
             found=f"training.steps = {recipe.training.steps:,}, training.minutes = {recipe.training.minutes:g}",
             do="give one of them",
         )
+    check_conflicts(recipe)
     return recipe
 
 

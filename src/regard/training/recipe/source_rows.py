@@ -37,7 +37,12 @@ class SourceRows:
 
     def __post_init__(self) -> None:
         self.sources = [value if is_grammar(value) else Source.parse(value) for value in self.values]
-        self.weights = tuple(1.0 if isinstance(source, str) else source.weight for source in self.sources)
+        self.weights = weights_of(self.values)
+
+    def extend(self, values: Sequence[Any]) -> None:
+        """Further sources, which go through the same sieve."""
+        self.values = [*self.values, *values]
+        self.__post_init__()
 
     def __iter__(self) -> Iterator[CorpusRow]:
         self.report = CorpusReport()
@@ -58,7 +63,7 @@ class SourceRows:
                     self.report.join(CorpusReport(dropped={IN_VALIDATION: 1}, examples={IN_VALIDATION: [example]}))
                 else:
                     self.report.usable += 1
-                    yield CorpusRow(pair, 0, source, line)
+                    yield CorpusRow(pair, 0, source, line, line - 1)
             return
         corpus = self.corpus(source)
         yield from corpus
@@ -97,6 +102,11 @@ class SourceRows:
                 text = "\n".join("\t".join(pair) for pair in grammar_rows(source))
                 digests[source] = blake2b(text.encode(), digest_size=16).hexdigest()
         return digests
+
+
+def weights_of(values: Sequence[Any]) -> tuple[float, ...]:
+    """How often an epoch reads each source."""
+    return tuple(1.0 if is_grammar(value) else Source.parse(value).weight for value in values)
 
 
 def text_hash(row: CorpusRow) -> int:

@@ -8,6 +8,8 @@ from typing import Any
 
 import torch
 
+from regard.lens.alignment.choice import ReadingChoice
+from regard.lens.alignment.stored_choice import write_choice
 from regard.models import save_model
 from regard.models.checkpoint import own_tensors
 from regard.tasks import load
@@ -15,6 +17,7 @@ from regard.training.evaluate import evaluate, read_data
 from regard.training.loop.checkpoint_files import checkpoints, read_state, step_of
 from regard.training.loop.loop import TrainingLoop
 from regard.training.loop.training_state import below
+from regard.training.optim.guided_alignment import guided_reading
 from regard.training.recipe.recipe import Recipe
 from regard.training.report.events import Listener, Note, Preparing
 from regard.training.run.train_options import TrainOptions
@@ -30,6 +33,16 @@ def average_last(loop: TrainingLoop, listener: Listener) -> None:
         weight.copy_(torch.stack([state[name].double() for state in states]).mean(0))
     save_model(model, loop.folder)
     listener(Note(f"averaged the weights of {', '.join(path.name for path in reversed(paths))}"))
+
+
+def keep_guided_reading(recipe: Recipe, folder: Path, listener: Listener) -> None:
+    """Beside a model with a guided head: that is where its alignment is read."""
+    if not recipe.training.guided_alignment:
+        return
+    model = load(folder, "cpu").model
+    reading = guided_reading(model, recipe.training.guided_head)
+    write_choice(folder, model, ReadingChoice(reading, "guided by links in training"))
+    listener(Note(f"alignments are read at {reading}"))
 
 
 def final_scores(recipe: Recipe, options: TrainOptions, listener: Listener) -> dict[str, dict[str, float]]:

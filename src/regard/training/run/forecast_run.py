@@ -6,6 +6,7 @@ import math
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -38,6 +39,8 @@ from regard.training.plan.throughput import find_gpu
 from regard.training.recipe.build_model import config_for, start_folder, start_tokenizer
 from regard.training.recipe.recipe import Recipe
 from regard.training.recipe.resolve import Request, resolve
+from regard.training.recipe.stage_recipe import stages_of
+from regard.training.recipe.synthetic_tables import STAGES
 from regard.training.report.events import Listener, silent
 from regard.training.run.dry_run import sketch
 from regard.training.run.run_builder import RunBuilder
@@ -65,11 +68,16 @@ def forecast_run(
         )
     if gpu is not None and not here:
         find_gpu(gpu)  # what is wrong is said before anything is read
+    names = ", ".join(stage.name for stage in stages_of(recipe))
+    left_out = [f"{names}: not counted, neither what they take nor the pairs they make"] if names else []
+    recipe = recipe.model_copy(update=dict.fromkeys(STAGES))
     with prepared_text(recipe, request.base, listener, needed=here) as text:
         if gpu is not None and not here:
-            return forecast_on_gpu(run_size(recipe, text), gpu, count, prices)
-        assert text is not None
-        return forecast_here(recipe, text, device_of("auto" if gpu is None else "cpu"), prices, listener)
+            forecast = forecast_on_gpu(run_size(recipe, text), gpu, count, prices)
+        else:
+            assert text is not None
+            forecast = forecast_here(recipe, text, device_of("auto" if gpu is None else "cpu"), prices, listener)
+    return replace(forecast, basis=[*forecast.basis, *left_out])
 
 
 @contextmanager

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from contextlib import ExitStack
 
 from regard.models.checkpoint import check_room, own_tensors
 from regard.training.data.prepare import Preparation
 from regard.training.data.prepared_text import PreparedText
+from regard.training.data.synthetic_pairs import FOLDER
 from regard.training.loop.loop import TrainingLoop
 from regard.training.loop.pace import Deadline
 from regard.training.loop.selection import selection_for
@@ -19,7 +21,7 @@ from regard.training.recipe.recipe import Recipe
 from regard.training.report.events import Event, Finished, Listener, Note, Preparing, Started, silent
 from regard.training.report.log_writer import LogWriter
 from regard.training.run.dry_run import sketch
-from regard.training.run.finish import average_last, final_scores
+from regard.training.run.finish import average_last, final_scores, keep_guided_reading
 from regard.training.run.lock import locked
 from regard.training.run.outcome import Outcome
 from regard.training.run.resume import resume
@@ -33,8 +35,17 @@ from regard.training.run.train_options import TrainOptions
 class Trainer:
     """Checks, claims the folder, prepares, sizes, trains and scores, in this order."""
 
-    def __init__(self, recipe: Recipe, options: TrainOptions, workers: Workers, signals: StopSignals) -> None:
+    def __init__(
+        self,
+        recipe: Recipe,
+        options: TrainOptions,
+        workers: Workers,
+        signals: StopSignals,
+        stages: Callable[[Listener], Outcome | None] | None = None,
+    ) -> None:
+        """`stages` makes synthetic pairs before all else, and gives the outcome of one that was interrupted."""
         self.recipe, self.options, self.workers, self.signals = recipe, options, workers, signals
+        self.stages = stages
         self.folder = RunFolder(options.out)
         self.deadline: Deadline | None = None  # with a budget
         self.log: Listener = LogWriter(options.out, options.listener) if workers.first else silent
@@ -71,6 +82,10 @@ class Trainer:
         """All that nobody else may do in this folder meanwhile."""
         if self.folder.finished:
             return self.already_finished()
+        if stages := self.stages:
+            begun = self.preparation.whole()
+            if not begun and (stopped := self.workers.together(lambda: stages(self.emit))):
+                return stopped
         loop = self.start(RunBuilder(self.options, self.workers, self.prepare()))
         why = loop.go()
         if loop.interrupted:
@@ -112,11 +127,13 @@ class Trainer:
         """The weights that were asked for, scored; then nothing is left but what is needed to use and explain them."""
         if self.recipe.training.average == "last":
             average_last(loop, self.emit)
+        keep_guided_reading(self.recipe, self.options.out, self.emit)
         scores = final_scores(self.recipe, self.options, self.emit)
         position = loop.position
         done = {"step": position.step, "seconds": position.seconds, "scores": scores, "why": why}
         self.emit(Finished(position.step, position.seconds, str(self.options.out), scores, why))
         self.folder.draw(self.recipe)
         self.folder.update(status="finished", **done)
-        shutil.rmtree(self.options.out / "prepared", ignore_errors=True)
+        for name in ("prepared", FOLDER):
+            shutil.rmtree(self.options.out / name, ignore_errors=True)
         return Outcome(self.options.out, "finished", recipe=self.recipe.to_toml(), **done)  # type: ignore[arg-type]

@@ -27,6 +27,10 @@ def test_several_processes_make_the_updates_of_one(processes: int, layout: str, 
     together.call("tests.engine_cases:run", processes, "like_one", layout)
 
 
+def test_a_guided_head_learns_alike_in_several_processes(together: Launcher) -> None:
+    together.call("tests.engine_cases:run", 3, "guided_like_one")
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_a_gradient_that_is_not_finite_anywhere_is_skipped_everywhere(layout: str, together: Launcher) -> None:
     together.call("tests.engine_cases:run", 2, "skipped_together", layout)

@@ -1,0 +1,103 @@
+"""The links between words that a head is guided by: of a file beside the pairs, or those that the grammar knows."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from functools import cached_property
+from itertools import product
+from pathlib import Path
+
+from regard.errors import InputError
+from regard.lens.alignment.word_spans import Split, words_of
+from regard.text import grammar
+from regard.text.bpe import source_of, target_of
+from regard.text.corpora import CorpusRow
+from regard.text.corpora.corpus import file_digest
+from regard.text.corpora.names import groups_of
+from regard.text.corpora.opening import lines
+from regard.text.scores.alignment_error import Gold, Link, check_links, parse_line
+from regard.training.data.prepared_text import TextCodec
+from regard.training.recipe.recipe import Recipe
+
+
+class WordLinks:
+    """Links of every source of a recipe that has any. Words are what white space parts; the grammar has its own."""
+
+    def __init__(self, recipe: Recipe, base: Path) -> None:
+        self.values, self.base = recipe.data.train, base
+        self.files = recipe.data.links or [""] * len(self.values)
+
+    def check(self) -> None:
+        """Before anything is read: there are links, and as many files of them as sources."""
+        if len(self.files) != len(self.values):
+            raise InputError(
+                "data.links names a file for each source of data.train",
+                found=f"{len(self.files)} for {len(self.values)}",
+                do='write "" for a source without links',
+            )
+        if not any(self.files) and not any(map(grammar.is_grammar, self.values)):
+            raise InputError(
+                "a head is guided by links between words, and there are none",
+                found=f"data.links = {self.files}",
+                do="regard align MODEL DATA --reverse OTHER --symmetrise grow-diag > FILE makes them; then "
+                'data.links = ["FILE"]',
+            )
+        self.fingerprint()
+
+    def fingerprint(self) -> dict[str, str]:
+        """The digest of every file of links, by its name."""
+        named = [(file, path) for file in self.files if file for path in self.paths(file)]
+        return {f"links {file}": file_digest(path) for file, path in named}
+
+    def paths(self, file: str) -> list[Path]:
+        return [path for group in groups_of((file,), self.base) for path in group]
+
+    @cached_property
+    def known(self) -> list[Sequence[bytes] | Sequence[Gold]]:
+        """For each source the links of its rows, by number."""
+        return [
+            [Gold(one.sure, one.possible) for one in grammar.read_name(value).sentences()]
+            if grammar.is_grammar(value)
+            else [line for path in self.paths(file) for line in lines(path)]
+            if file
+            else []
+            for value, file in zip(self.values, self.files, strict=True)
+        ]
+
+    def of(self, row: CorpusRow, tokenizer: TextCodec) -> list[int]:
+        """The links of a row between its tokens, one after the other: target token, source token."""
+        if row.source >= len(self.values):
+            return []  # made by translation, and nobody has linked it
+        split: Split = grammar.words if grammar.is_grammar(self.values[row.source]) else str.split
+        links = self.links(row, split)
+        if not links:
+            return []
+        texts = zip((source_of(tokenizer), target_of(tokenizer)), row.texts, strict=False)
+        source, target = (words_of(side.spans(text), text, split).owners for side, text in texts)
+        return [token for pair in joined(links, source, target) for token in pair]
+
+    def links(self, row: CorpusRow, split: Split) -> Collection[Link]:
+        """Between words: the sure ones."""
+        known, where = self.known[row.source], f"{self.files[row.source]}, line {row.number + 1}"
+        if not known:
+            return ()
+        if row.number >= len(known):
+            raise InputError(
+                "there must be a line of links for each pair",
+                found=f"{len(known):,} lines in {self.files[row.source]}, a pair in line {row.line:,} of {row.file}",
+                do="check that both are of the same texts",
+            )
+        one = known[row.number]
+        gold = parse_line(one.decode("utf-8", errors="replace"), where) if isinstance(one, bytes) else one
+        source, target = (len(split(text)) for text in row.texts[:2])
+        check_links(gold, source, target, where)
+        return gold.sure
+
+
+def joined(links: Collection[Link], source: Sequence[int], target: Sequence[int]) -> list[tuple[int, int]]:
+    """(target token, source token) of linked words, from the number of the word that each token belongs to."""
+    tokens: tuple[dict[int, list[int]], dict[int, list[int]]] = ({}, {})
+    for side, owners in zip(tokens, (source, target), strict=True):
+        for position, owner in enumerate(owners):
+            side.setdefault(owner, []).append(position)
+    return sorted((t, s) for i, j in links for s, t in product(tokens[0].get(i, []), tokens[1].get(j, [])))

@@ -1,0 +1,63 @@
+"""Settings of a recipe that cannot go together, each refused by its name before anything is read."""
+
+from __future__ import annotations
+
+from regard.errors import InputError
+from regard.training.recipe.recipe import Recipe
+from regard.training.recipe.synthetic_tables import STAGES, Distillation
+
+
+def check_conflicts(recipe: Recipe) -> None:
+    """Raises at the first."""
+    check_synthetic(recipe)
+    if recipe.training.guided_alignment:
+        check_guided(recipe)
+    elif recipe.data.links or recipe.training.guided_head:
+        what = "data.links" if recipe.data.links else "training.guided_head"
+        raise InputError(
+            f"{what} is for guided alignment, which is off",
+            found="training.guided_alignment = 0",
+            do="training.guided_alignment = 0.3, or leave both out",
+        )
+
+
+def check_guided(recipe: Recipe) -> None:
+    """The head's weights are seen through the seam of a layer that every process has, and links are between fixed
+    tokens."""
+    how = recipe.training
+    refused = {
+        f"task = {recipe.task!r}": recipe.task != "translate",
+        "model.family = 'recurrent'": recipe.model.get("family") == "recurrent",
+        "training.subword_dropout": bool(how.subword_dropout),
+        "training.compile": how.compile,
+        "training.layout = 'sharded'": how.layout == "sharded",
+    }
+    for name, is_set in refused.items():
+        if is_set:
+            raise InputError(
+                f"guided alignment does not go with {name}",
+                found=f"training.guided_alignment = {how.guided_alignment:g}",
+                do="leave one of the two out",
+            )
+
+
+def check_synthetic(recipe: Recipe) -> None:
+    """Pairs are synthesized for translators, by models that are there or are trained from scratch for some steps."""
+    for name in STAGES:
+        table = getattr(recipe, name)
+        if table is None:
+            continue
+        given = table.teacher if isinstance(table, Distillation) else table.model
+        refused = {
+            f"task = {recipe.task!r}": recipe.task != "translate",
+            "training.minutes, which says nothing of earlier stages": recipe.training.minutes is not None,
+            "start, unless it names a trained model": recipe.start is not None and not is_model(given),
+        }
+        for what, is_set in refused.items():
+            if is_set:
+                raise InputError(f"[{name}] does not go with {what}", do="leave one of the two out")
+
+
+def is_model(given: object) -> bool:
+    """A trained model is named, not a recipe or the tables of one."""
+    return isinstance(given, str) and not given.endswith(".toml")
