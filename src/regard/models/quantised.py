@@ -77,7 +77,7 @@ def unpack(tensors: dict[str, Tensor], where: object) -> dict[str, Tensor]:
 
 
 def row_error(ours: Tensor, other: Tensor) -> float:
-    """By how much one tensor is off another, as a share of the largest number of the row; infinite for another shape."""
+    """By how much one tensor is off another, as a share of the row's largest number; infinite for another shape."""
     if ours.shape != other.shape:
         return float("inf")
     if not ours.numel():

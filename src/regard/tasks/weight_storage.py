@@ -50,7 +50,7 @@ def store(name: str | Path, out: str | Path, bits: int = 8) -> StorageReport:
     temporary = out.resolve().with_name(f".{out.resolve().name}.{os.getpid()}.part")
     try:
         save_model(found_folder.model, temporary, bits)
-        error = compare(found_folder.model, load_model(temporary), bits)
+        largest_error = compare(found_folder.model, load_model(temporary), bits)
         for path in (path for pattern in CARRIED for path in sorted(found_folder.folder.glob(pattern))):
             shutil.copyfile(path, temporary / path.name)
         files = sorted(path.name for path in temporary.iterdir())
@@ -61,8 +61,7 @@ def store(name: str | Path, out: str | Path, bits: int = 8) -> StorageReport:
         raise FileError(f"cannot write {out}", found=str(error), do="choose another --out, or make room") from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
-    sizes = (weight_bytes(folder) for folder in (found_folder.folder, out))
-    return StorageReport(out, bits, files, *sizes, error)
+    return StorageReport(out, bits, files, weight_bytes(found_folder.folder), weight_bytes(out), largest_error)
 
 
 def compare(model: Model, again: Model, bits: int) -> float:
