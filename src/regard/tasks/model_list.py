@@ -41,8 +41,8 @@ def list_models(folder: str | Path = ".") -> list[ModelEntry]:
     """The models that ship, then those in a folder: itself, and the folders in it."""
     here = Path(folder)
     entries = [entry(name, place, ships=True) for name, place in shipped().items()]
-    places = [here, *(sorted(path for path in here.iterdir() if path.is_dir()) if here.is_dir() else [])]
-    return entries + [entry(str(place), place, ships=False) for place in places if holds_model(place)]
+    candidates = [here, *(sorted(path for path in here.iterdir() if path.is_dir()) if here.is_dir() else [])]
+    return entries + [entry(str(place), place, ships=False) for place in candidates if holds_model(place)]
 
 
 def holds_model(folder: Path) -> bool:

@@ -41,17 +41,17 @@ def store(name: str | Path, out: str | Path, bits: int = 8) -> StorageReport:
     """
     out = Path(out)
     check_empty(out)
-    found_folder = find(name)
-    if found_folder.generation is not None:
+    model_folder = find(name)
+    if model_folder.generation is not None:
         raise InputError(
-            f"{name} is not in regard's format", found=found_folder.origin, do="give a model that regard trained"
+            f"{name} is not in regard's format", found=model_folder.origin, do="give a model that regard trained"
         )
-    check_sizes(found_folder, tokenizer_of(found_folder))
+    check_sizes(model_folder, tokenizer_of(model_folder))
     temporary = out.resolve().with_name(f".{out.resolve().name}.{os.getpid()}.part")
     try:
-        save_model(found_folder.model, temporary, bits)
-        largest_error = compare(found_folder.model, load_model(temporary), bits)
-        for path in (path for pattern in CARRIED for path in sorted(found_folder.folder.glob(pattern))):
+        save_model(model_folder.model, temporary, bits)
+        largest_error = compare(model_folder.model, load_model(temporary), bits)
+        for path in (path for pattern in CARRIED for path in sorted(model_folder.folder.glob(pattern))):
             shutil.copyfile(path, temporary / path.name)
         files = sorted(path.name for path in temporary.iterdir())
         if out.is_dir():
@@ -61,7 +61,7 @@ def store(name: str | Path, out: str | Path, bits: int = 8) -> StorageReport:
         raise FileError(f"cannot write {out}", found=str(error), do="choose another --out, or make room") from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
-    return StorageReport(out, bits, files, weight_bytes(found_folder.folder), weight_bytes(out), largest_error)
+    return StorageReport(out, bits, files, weight_bytes(model_folder.folder), weight_bytes(out), largest_error)
 
 
 def compare(model: Model, again: Model, bits: int) -> float:
