@@ -87,7 +87,7 @@ def read_set(name: str, files: list[str], base: Path, limit: int | None) -> Test
     return TestSet(name, pairs.sources, pairs.references)
 
 
-def test_sets(languages: tuple[str, str], data: Path, aside: Path | None, limit: int | None) -> list[TestSet]:
+def read_sets(languages: tuple[str, str], data: Path, aside: Path | None, limit: int | None) -> list[TestSet]:
     """Those that are there: the public ones, then what training kept aside, by the name of its text."""
     sets = []
     for name, files in TESTS.items():
@@ -141,7 +141,7 @@ def score_model(
         raise FileError(f"{name} does not say its languages", found="no data.languages in recipe.toml", do="add them")
     task = regard.load(name, device)
     assert isinstance(task, Translator)
-    sets = test_sets(languages, data, aside, limit)
+    sets = read_sets(languages, data, aside, limit)
     words = learn_dictionary(training_pairs(languages, data, sets))
     rows = []
     for one in sets:
