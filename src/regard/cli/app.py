@@ -15,6 +15,7 @@ from regard.cli.generate import generate
 from regard.cli.heads import heads
 from regard.cli.info import info
 from regard.cli.look import look
+from regard.cli.models import models
 from regard.cli.plan import plan
 from regard.cli.record import record
 from regard.cli.steps import steps
@@ -32,7 +33,7 @@ app = typer.Typer(
 )
 for verb in (
     steps, check, plan, train, evaluate, translate, generate, classify, look, record, heads, align, ablate, info,
-    export,
+    models, export,
 ):  # fmt: skip
     app.command(cls=VerbCommand, help=flowing(verb.__doc__))(verb)
 

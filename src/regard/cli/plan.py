@@ -26,6 +26,9 @@ def plan(
     settings: list[str] | None = typer.Option(
         None, "--set", metavar="KEY=VALUE", help="Change one setting, such as training.steps=500; may be repeated."
     ),
+    scratch: bool = typer.Option(
+        False, "--scratch", help="Fresh weights, where a model that ships would be fine-tuned."
+    ),
     gpu: str | None = typer.Option(
         None, metavar="NAME", help="A GPU that is not here, such as h100; cpu or nothing: measure this machine."
     ),
@@ -50,7 +53,7 @@ def plan(
     if len(what) > 2:
         raise InputError("a model is trained from a recipe, or from one or two files", found=f"{len(what)} names")
     given = what[0] if len(what) == 1 else what
-    request = Request(given, Path("." if data is None else data), settings or [])
+    request = Request(given, Path("." if data is None else data), settings or [], scratch=scratch)
     forecast = forecast_run(request, gpu, gpus, Prices(price, kwh, watts))
     if json:
         import json as notation

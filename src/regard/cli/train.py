@@ -37,6 +37,9 @@ def train(
     ),
     task: str | None = typer.Option(None, metavar="TASK", help="translate, generate, mask or classify."),
     start: str | None = typer.Option(None, metavar="MODEL", help="Fine-tune this model: its tokenizer, a low rate."),
+    scratch: bool = typer.Option(
+        False, "--scratch", help="Fresh weights, where a model that ships would be fine-tuned."
+    ),
     columns: str | None = typer.Option(None, metavar="A,B", help=COLUMNS),
     encoding: str | None = typer.Option(None, metavar="NAME", help=ENCODING),
     strict: bool = typer.Option(False, "--strict", help="Stop at the first line that would have to be dropped."),
@@ -61,7 +64,8 @@ def train(
     """Train a model, or go on with training it: the same command picks up where the last one stopped.
 
     With --start it begins with a trained model, ours or Hugging Face's, instead of fresh weights: with its tokenizer
-    and sizes, at a lower rate.
+    and sizes, at a lower rate. Pairs of your own in languages that a model which ships translates (regard models) start
+    from that one, with --scratch from fresh weights. What it knew is held on to by training.anchor.
 
     A recipe that asks for synthetic pairs ([distillation], [back_translation]) first trains or takes the models that
     write them, in FOLDER/teacher and FOLDER/reverse; --dry-run tells the stages.
@@ -73,7 +77,7 @@ def train(
     how = {
         "data": data, "settings": settings or [], "task": task, "strict": strict, "device": device, "minutes": minutes,
         "seed": seed, "threads": threads, "tensorboard": tensorboard, "columns": as_columns(columns),
-        "encoding": encoding, "start": start, "layout": layout,
+        "encoding": encoding, "start": start, "scratch": scratch, "layout": layout,
     }  # fmt: skip
     try:
         if dry_run:

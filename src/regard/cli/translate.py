@@ -24,12 +24,16 @@ AHEAD = 8  # batches translated together if as many lines are there: enough to p
 
 
 def translate(
-    model: str = typer.Argument(
-        ..., metavar="FOLDER", help="An encoder-decoder: a folder, a model that ships (grammar), or a name on the hub."
+    model: str | None = typer.Argument(
+        None,
+        metavar="MODEL",
+        help="An encoder-decoder: a folder, a model that ships (regard models), or a name on the hub (en-fr).",
     ),
     files: list[Path] | None = typer.Argument(
         None, metavar="FILE", help="Files to translate to --out, chunk by chunk; also compressed (gz, xz, zst)."
     ),
+    source: str | None = typer.Option(None, "--from", metavar="CODE", help="Translate from this language (en)."),
+    target: str | None = typer.Option(None, "--to", metavar="CODE", help="Into this language (fr)."),
     out: Path | None = typer.Option(None, metavar="FILE|FOLDER", help="Where translations of files go."),
     workers: int | None = typer.Option(None, min=1, help="Processes that translate files, each with its model (1)."),
     cluster: str | None = typer.Option(None, metavar="ADDRESS", help="A Ray cluster that runs, or auto, for workers."),
@@ -61,6 +65,9 @@ def translate(
 ) -> None:
     """Translate standard input to standard output, one line for each line, in order, as soon as it is there.
 
+    Without MODEL the one that ships for --from and --to is taken, English to French if neither is said; a first word
+    that is an existing file is a file.
+
     Lines may be as people type them: several sentences, capitals, no punctuation; addresses, placeholders, tags, emoji
     and code come out as they went in. --json shows the doubt of each, 0 to 1, by the probabilities of the model.
 
@@ -76,6 +83,10 @@ def translate(
     among those of a Ray cluster, which all see --out under the same name (both need the extra ray); one that dies is
     replaced. One line for each line, in order, whoever translated it.
     """
+    from regard.cli.shipped_choice import model_for, split_model
+
+    model, files = split_model(model, files or [], out)
+    model = model_for(model, source, target)
     options: SearchOptions = {
         "beams": beams, "alpha": alpha, "nbest": nbest, "max_length": max_length, "long": long, "stop": stop,
     }  # fmt: skip
@@ -88,7 +99,7 @@ def translate(
 
         output = "json" if json else "alignments" if alignments else "text"
         how = BulkOptions(output, device, dtype, batch, workers or 1, cluster, chunk, anew, bare, glossary)
-        translate_to(model, files or [], out, options, how)
+        translate_to(model, files, out, options, how)
         return
     if anew or (workers, cluster, chunk) != (None, None, None):
         raise InputError(

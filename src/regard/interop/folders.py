@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from importlib import resources
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -57,6 +58,27 @@ def shipped() -> dict[str, Path]:
     """The models that come with the package, by name."""
     place = Path(str(resources.files("regard"))) / "pretrained"
     return {path.parent.name: path.parent for path in sorted(place.glob("*/config.json"))}
+
+
+def languages_of(folder: Path) -> tuple[str, str] | None:
+    """From which language a model translates into which, where its recipe.toml says it."""
+    path = folder / "recipe.toml"
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8")).get("data")
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise FileError(f"cannot read {path}", found=str(error), do="restore it, or take it away") from error
+    languages = data.get("languages") if isinstance(data, dict) else None
+    if not isinstance(languages, list) or len(languages) != 2:
+        return None
+    return str(languages[0]), str(languages[1])
+
+
+def general_translators() -> dict[tuple[str, str], str]:
+    """The models that ship for everyday text, by their languages: each is named by them, as "en-fr" is."""
+    known = {name: languages_of(folder) for name, folder in shipped().items()}
+    return {two: name for name, two in known.items() if two is not None and name == "-".join(two)}
 
 
 def download(name: str) -> Path:

@@ -164,7 +164,9 @@ def mismatch(reader: str, difference: str) -> FileError:
 
 
 def check_empty(folder: Path) -> None:
-    """Refuse to write among other files."""
+    """Refuse to write among other files, or in place of the folder that one is in."""
+    if folder.resolve() == Path.cwd():
+        raise FileError("the folder you are in cannot be replaced", found=str(folder), do="name a new one: --out NAME")
     if folder.exists() and not folder.is_dir():
         raise FileError(f"{folder} is a file", do="choose another --out")
     if folder.is_dir() and any(folder.iterdir()):

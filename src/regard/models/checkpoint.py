@@ -16,11 +16,13 @@ from regard.errors import FileError, InputError, UnknownNameError, some
 from regard.models.config import Config, DecoderConfig, EncoderConfig, RecurrentConfig, TransformerConfig
 from regard.models.decoder import Decoder
 from regard.models.encoder import Encoder
+from regard.models.quantised import pack, unpack
 from regard.models.recurrent import Recurrent
 from regard.models.transformer import Transformer
 
 TABLES, MATRICES = 4, 24  # at most: words of either side, in and out; an LSTM's layer has sixteen, and biases
-FORMAT = 1  # raised when a file of today could not be read by yesterday's code
+FORMAT = 2  # the newest that is read: raised when a file of today could not be read by yesterday's code
+VERSIONS = {8: 2}  # by the bits of a weight, where it is not the first
 Model = Transformer | Decoder | Encoder | Recurrent
 M = TypeVar("M", bound=nn.Module)
 FAMILIES: dict[str, tuple[type[Config], type[Any]]] = {
@@ -70,21 +72,22 @@ def memory_here() -> int | None:
         return None
 
 
-def save_model(model: Model, folder: str | Path) -> None:
-    """Write config.json and model.safetensors into a folder, made if need be."""
+def save_model(model: Model, folder: str | Path, bits: int = 32) -> None:
+    """Write config.json and model.safetensors into a folder, made if need be; a weight is kept in 8, 16 or 32 bits."""
     folder = Path(folder)
     try:
-        write_model(model, folder)
+        write_model(model, folder, bits)
     except (OSError, SafetensorError) as error:  # the latter is how its library tells of a full disk
         raise FileError(f"cannot write {folder}", found=str(error), do="choose another place, or make room") from error
 
 
-def write_model(model: Model, folder: Path) -> None:
+def write_model(model: Model, folder: Path, bits: int) -> None:
     """As `save_model`, with the system's own errors."""
-    folder.mkdir(parents=True, exist_ok=True)
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in own_tensors(model).items()}
+    tensors = pack(tensors, bits)
+    folder.mkdir(parents=True, exist_ok=True)
     replace_file(folder / "model.safetensors", lambda path: save_file(tensors, path, metadata={"format": "pt"}))
-    settings = {"format": "regard", "version": FORMAT, **model.config.to_dict()}
+    settings = {"format": "regard", "version": VERSIONS.get(bits, 1), **model.config.to_dict()}
     text = json.dumps(settings, indent=2) + "\n"
     replace_file(folder / "config.json", lambda path: path.write_text(text, encoding="utf-8"))
 
@@ -117,7 +120,8 @@ def replace_file(path: Path, write: Any) -> None:
 def load_model(folder: str | Path) -> Model:
     """The model in one of our folders, ready to use."""
     folder = Path(folder)
-    return fill(build(read_config(folder)), read_tensors(folder / "model.safetensors"), folder)
+    model = build(read_config(folder))
+    return fill(model, unpack(read_tensors(folder / "model.safetensors"), folder), folder)
 
 
 def fill(model: M, tensors: dict[str, torch.Tensor], folder: Path) -> M:

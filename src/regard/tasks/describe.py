@@ -59,6 +59,7 @@ def describe_other(folder: Path, settings: dict[str, Any], kind: str) -> dict[st
         "sizes": {size: sizes[size] for size in THEIR_SIZES if sizes.get(size) is not None},
         "weights": sum(path.stat().st_size for path in folder.glob("*.safetensors")),
         "use": "regard look, record and heads show its attention, with transformers; ours do not equal it",
+        **card(folder),
     }
 
 

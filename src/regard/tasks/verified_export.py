@@ -41,10 +41,8 @@ def export(name: str | Path, out: str | Path, to: str = "huggingface") -> Export
     in its place.
     """
     if to not in FORMATS:
-        raise UnknownNameError("format", to, FORMATS)
+        raise UnknownNameError("format", to, (*FORMATS, "regard"))
     out = Path(out)
-    if out.resolve() == Path.cwd():
-        raise FileError("the folder you are in cannot be replaced", found=str(out), do="name a new one: --out NAME")
     check_empty(out)
     model_folder = find(name)
     if model_folder.generation is not None:

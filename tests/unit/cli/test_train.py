@@ -76,7 +76,7 @@ def test_every_option_reaches_training(core: Core, tmp_path: Path) -> None:
     result = run(
         "a.en", "a.fr", "--out", str(tmp_path), "--data", "d", "--set", "training.steps=5", "--set", "name=x",
         "--task", "translate", "--strict", "--device", "cpu", "--seed", "3", "--threads", "2", "--encoding", "cp1252",
-        "--columns", "2,name", "--start", "m", "--minutes", "2.5", "--layout", "sharded",
+        "--columns", "2,name", "--start", "m", "--scratch", "--minutes", "2.5", "--layout", "sharded",
     )  # fmt: skip
     assert result.exit_code == 0, result.output
     listener = core.asked.pop("listener")
@@ -84,7 +84,8 @@ def test_every_option_reaches_training(core: Core, tmp_path: Path) -> None:
     assert core.asked == {
         "what": ["a.en", "a.fr"], "out": tmp_path, "data": Path("d"), "settings": ["training.steps=5", "name=x"],
         "task": "translate", "strict": True, "device": "cpu", "minutes": 2.5, "seed": 3, "threads": 2,
-        "tensorboard": False, "columns": [2, "name"], "encoding": "cp1252", "start": "m", "layout": "sharded",
+        "tensorboard": False, "columns": [2, "name"], "encoding": "cp1252", "start": "m", "scratch": True,
+        "layout": "sharded",
     }  # fmt: skip
 
 
@@ -94,7 +95,7 @@ def test_what_is_left_out_is_as_training_has_it(core: Core, tmp_path: Path) -> N
     assert core.asked == {
         "what": "multi30k-en-fr", "out": tmp_path, "data": None, "settings": [], "task": None, "strict": False,
         "device": "auto", "minutes": None, "seed": None, "threads": None, "tensorboard": False,
-        "columns": None, "encoding": None, "start": None, "layout": None,
+        "columns": None, "encoding": None, "start": None, "scratch": False, "layout": None,
     }  # fmt: skip
 
 

@@ -7,14 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from regard.errors import FileError
-from regard.interop.folders import locate, read_json
+from regard.interop.folders import languages_of, locate, read_json
 
 
 def target_language(name: str | Path) -> str | None:
     """The language that a model translates into, by its recipe, or by what a folder of Marian's says."""
-    languages = table(name, "data").get("languages")
-    if isinstance(languages, list) and len(languages) == 2:
-        return str(languages[1])
+    if languages := languages_of(locate(name)):
+        return languages[1]
     code = read_json(locate(name) / "tokenizer_config.json").get("target_lang")
     return code if isinstance(code, str) and len(code) in (2, 3) else None
 

@@ -19,6 +19,7 @@ from regard.training.loop.pace import SAVED, Deadline, Pace
 from regard.training.loop.selection import Selection
 from regard.training.loop.training_state import TrainingState
 from regard.training.optim.gradients import OutOfMemory
+from regard.training.optim.optimizer import Anchor
 from regard.training.optim.schedule import rate_at
 from regard.training.optim.updates import SkippedSteps, Update
 from regard.training.optim.workers import Workers
@@ -60,7 +61,8 @@ class TrainingLoop:
     def __post_init__(self) -> None:
         self.pace = Pace.of(self.how.steps, self.position.moved)
         self.update.schedule_position = lambda step: self.pace.schedule_position(step)
-        self.state = TrainingState(self.model, self.update, self.workers, self.gathered)
+        anchor = Anchor(self.gathered or self.model, self.how.anchor) if self.workers.first else None
+        self.state = TrainingState(self.model, self.update, self.workers, self.gathered, anchor)
 
     # What is kept of it
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from regard.models.checkpoint import Model, own_tensors
-from regard.training.optim.optimizer import averaged_weights, moments, restore_moments
+from regard.training.optim.optimizer import Anchor, averaged_weights, moments, restore_moments
 from regard.training.optim.shards import is_sharded, sharded_like, whole
 from regard.training.optim.updates import Update
 from regard.training.optim.workers import Workers
@@ -30,6 +30,7 @@ class TrainingState:
     update: Update
     workers: Workers
     gathered: Model | None = None
+    anchor: Anchor | None = None  # of the first process
 
     @property
     def whole_model(self) -> Model:
@@ -55,17 +56,25 @@ class TrainingState:
 
     @contextmanager
     def evaluated(self) -> Iterator[None]:
-        """For the length of a with block, `whole_model` has the weights to score: the average, where one is kept."""
+        """For the length of a with block, `whole_model` has the weights to score: the average, where one is kept.
+
+        Those of a fine-tuned model go back to its start by the share of its anchor.
+        """
         average = self.update.average
         live = own_tensors(self.model)
         if any(map(is_sharded, live.values())):
             self.collect(live if average is None else average.tensors())
-            yield
+            with self.anchored():
+                yield
             if self.gathered is not None:
                 self.gathered.cpu()  # a device has better use for the room
         else:
-            with averaged_weights(average if self.workers.first else None):
+            with averaged_weights(average if self.workers.first else None), self.anchored():
                 yield
+
+    def anchored(self) -> AbstractContextManager[None]:
+        """For the length of a with block, `whole_model` has gone back to its start by the share of its anchor."""
+        return nullcontext() if self.anchor is None else self.anchor.applied()
 
     @torch.no_grad()
     def collect(self, shards: dict[str, Tensor]) -> None:

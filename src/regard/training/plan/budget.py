@@ -20,6 +20,7 @@ from regard.training.recipe.recipe import Recipe, read_recipe
 
 NEED = 1.5  # tokens read for each weight
 EPOCHS = 100.0  # passes over the text that are enough in any case
+FINE_TUNING = 20.0  # the same where training starts from a model: more would only take it further from what it knew
 FEW, MANY = 600, 12_000  # steps: with fewer, batches are halved; with more, doubled
 SMALLEST = 512  # tokens of a batch
 AIM = 0.97  # of the time, for what nobody foresees
@@ -162,7 +163,8 @@ def most_steps(recipe: Recipe, free: Collection[str], amount: Amount, speed: Spe
     """For text of one's own as many as read it often enough; a recipe's own number is what it was made for."""
     if "training.steps" not in free:
         return recipe.training.steps
-    return max(math.ceil(EPOCHS * amount.tokens / speed.tokens), LEAST)
+    epochs = EPOCHS if recipe.start is None else FINE_TUNING
+    return max(math.ceil(epochs * amount.tokens / speed.tokens), LEAST)
 
 
 def follow(recipe: Recipe, free: Collection[str], steps: int, count: int) -> dict[str, Any]:

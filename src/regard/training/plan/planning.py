@@ -29,12 +29,12 @@ class ProbeSetup(NamedTuple):
     loader: BatchLoader
 
 
-def free_settings(settings: Collection[str], own_text: bool) -> set[str]:
+def free_settings(settings: Collection[str], own_text: bool, start: str | None = None) -> set[str]:
     """What a budget may size: what hangs on the steps; without a recipe their number, the model and its rate too."""
     given = given_by(settings)
     free = {f"training.{name}" for name in (*FOLLOWING, "batch_tokens", "patience")}
     free |= {"training.steps"} if own_text else set()
-    if own_text and not any(name == "start" or name.startswith("model.") for name in given):
+    if own_text and start is None and not any(name == "start" or name.startswith("model.") for name in given):
         free |= {"model", "training.rate"}
     return free - given
 

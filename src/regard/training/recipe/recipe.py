@@ -71,6 +71,7 @@ class Training(RecipeTable):
     subword_dropout: float = Field(default=0.0, ge=0, lt=1)  # merges left out at random: other pieces every epoch
     masked: float = Field(default=0.15, gt=0, lt=1)  # of the words, when learning to fill them in
     block: int = Field(default=256, ge=2)  # tokens a row of a language model
+    anchor: Share = 0.0  # of the weights that a fine-tuned model has, how much is those it started from
     average: Literal["none", "moving", "last"] = "none"
     decay: float = Field(default=0.999, ge=0, lt=1)  # of the moving average
     last: int = Field(default=5, ge=1)  # how many checkpoints are averaged

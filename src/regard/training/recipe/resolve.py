@@ -14,6 +14,7 @@ from regard.training.recipe.derived import fill_in, follow_steps, given_by, tabl
 from regard.training.recipe.file_options import NO_OPTIONS, FileOptions
 from regard.training.recipe.fine_tuning import read_start, start_in
 from regard.training.recipe.recipe import Recipe, find_recipe, names, read_recipe, with_settings
+from regard.training.recipe.shipped_start import asks_for_another, shipped_start
 
 
 class Request(NamedTuple):
@@ -24,11 +25,12 @@ class Request(NamedTuple):
     settings: Sequence[str] = ()
     task: str | None = None
     options: FileOptions = NO_OPTIONS
+    scratch: bool = False  # fresh weights, even where a model ships for the languages
 
 
 def resolve(request: Request) -> Recipe:
     """The effective recipe."""
-    what, base, settings, task, options = request
+    what, base, settings, task, options, scratch = request
     given, keys, start = as_names(what), given_by(settings), start_in(settings)
     if names_recipe(what):
         data = find_recipe(given[0])
@@ -41,6 +43,11 @@ def resolve(request: Request) -> Recipe:
     elif len(given) == 1 and not is_data(given[0], base):
         data = find_recipe(given[0])  # neither a recipe nor a file: the error offers the nearest recipe
     else:
+        if not scratch and not asks_for_another(keys, task):
+            chosen = shipped_start(given, base, options, languages_in(settings))
+            if chosen is not None:
+                start = read_start(chosen.name)
+                settings = [f"data.languages={list(chosen.languages)}", *settings]
         data = recipe_for(given, base, task, options, start, minutes_of(settings))
         if "model.family" in keys:
             data["model"] = {}  # the sizes by default are those of a fresh transformer
@@ -56,7 +63,20 @@ def resolve(request: Request) -> Recipe:
             do="give one of them",
         )
     check_conflicts(recipe)
+    if recipe.start is None and recipe.training.anchor:
+        raise InputError(
+            "training.anchor holds on to the weights of a start, and there is none",
+            found=f"training.anchor = {recipe.training.anchor:g}",
+            do="leave it out, or fine-tune: --start MODEL",
+        )
     return recipe
+
+
+def languages_in(settings: Sequence[str]) -> tuple[str, str] | None:
+    """The languages of the two columns, where the settings say them."""
+    table = with_settings({}, settings).get("data")
+    value = table.get("languages") if isinstance(table, dict) else None
+    return (str(value[0]), str(value[1])) if isinstance(value, list) and len(value) == 2 else None
 
 
 def minutes_of(settings: Sequence[str]) -> float | None:

@@ -31,7 +31,8 @@ def average_last(loop: TrainingLoop, listener: Listener) -> None:
     model = loop.state.whole_model
     for name, weight in own_tensors(model).items():
         weight.copy_(torch.stack([state[name].double() for state in states]).mean(0))
-    save_model(model, loop.folder)
+    with loop.state.anchored():
+        save_model(model, loop.folder)
     listener(Note(f"averaged the weights of {', '.join(path.name for path in reversed(paths))}"))
 
 

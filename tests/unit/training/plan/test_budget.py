@@ -4,7 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from regard.training.plan.budget import AIM, EPOCHS, LADDER, LEAST, NEED, Amount, TrainingPlan, expected, plan
+from regard.training.plan.budget import (
+    AIM,
+    EPOCHS,
+    FINE_TUNING,
+    LADDER,
+    LEAST,
+    NEED,
+    Amount,
+    TrainingPlan,
+    expected,
+    plan,
+)
 from regard.training.plan.planning import free_settings, plan_from_dict, plan_to_dict
 from regard.training.plan.probe import Speed
 from regard.training.recipe.recipe import Recipe, find_recipe, read_recipe
@@ -145,6 +156,16 @@ def test_text_of_one_s_own_takes_all_the_time_with_a_given_model_too(given: list
     found = Machine(1e12).plan(600, few, free_settings(given, own_text=True))
     assert found.recipe.model == few.model
     assert whole(found) > 0.9 * 600
+
+
+def test_fine_tuning_reads_a_text_less_often() -> None:
+    """More would take a model further from what it knew, however much time there is."""
+    start = read_recipe({**TEXT.model_dump(), "start": "mine"})
+    for recipe, epochs in ((TEXT, EPOCHS), (start, FINE_TUNING)):
+        found = Machine(1e15).plan(600, recipe, free_settings([], own_text=True, start=recipe.start))
+        read = found.recipe.training.steps * found.speed.tokens / AMOUNT.tokens
+        assert read == pytest.approx(epochs, rel=0.05)
+    assert "model" not in free_settings([], own_text=True, start="mine")
 
 
 def test_a_plan_is_kept_as_it_is() -> None:
