@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import torch
@@ -18,7 +18,7 @@ from regard.text.tokenizer import Tokenizer
 
 FORMAT = "regard ctranslate2"  # in config.json of a folder that `regard` reads again
 ROWS = 1024  # positions of sinusoids that are written at least: theirs count from another number, so ours go along
-QUANTIZATIONS = ("float32", "int8", "int8_float32", "int8_float16", "int8_bfloat16", "int16", "float16", "bfloat16")
+QUANTIZATIONS = ("float32", "float16", "bfloat16", "int8", "int8_float32")  # of what is written
 ACTIVATIONS = {"relu": "RELU", "gelu": "GELU", "gelu_new": "GELUTanh", "silu": "SWISH", "tanh": "Tanh"}
 
 
@@ -50,7 +50,8 @@ def write_ctranslate2(
     Everything is written from copies: their quantisation works in place, and would spoil the model.
     """
     config = model.config
-    spec = specification(model, rows=max(ROWS, longest + 1))
+    rows = config.max_length if config.positions == "learned" else max(ROWS, longest)
+    spec = specification(model, rows=rows)
     for register, side, size in (
         (spec.register_source_vocabulary, source_of(tokenizer), config.source_vocabulary),
         (spec.register_target_vocabulary, target_of(tokenizer), config.target_vocabulary),
@@ -63,8 +64,7 @@ def write_ctranslate2(
     spec.config.unk_token = token_of(target, config.start if config.pad is None else config.pad)  # nothing is unknown
     spec.config.add_source_bos = spec.config.add_source_eos = False  # our tokenizer puts them there
     spec.config.layer_norm_epsilon = config.epsilon
-    settings = {"format": FORMAT, "transformer": config.to_dict(), "longest": longest, "quantization": quantization}
-    for name, value in settings.items():
+    for name, value in CTranslate2Settings(config, longest, rows, quantization).to_dict().items():
         spec.config.add_attribute(name, value)
     spec.validate()
     spec.optimize(quantization)
@@ -73,13 +73,28 @@ def write_ctranslate2(
     tokenizer.save(folder / "tokenizer.json")
 
 
-def settings_of(config: dict[str, Any], folder: Path) -> tuple[TransformerConfig, int]:
-    """What `write_ctranslate2` has put into config.json: the model's own settings, and the longest text it reads."""
+class CTranslate2Settings(NamedTuple):
+    """What `write_ctranslate2` puts into config.json beside their own settings, so that `regard` reads it again."""
+
+    transformer: TransformerConfig
+    longest: int  # tokens of a text that are read at once
+    positions: int  # tokens of a text, read or written, that there are positions for
+    quantization: str
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"format": FORMAT, **self._asdict(), "transformer": self.transformer.to_dict()}
+
+
+def settings_of(config: dict[str, Any], folder: Path) -> CTranslate2Settings:
+    """The settings in a config.json that `write_ctranslate2` has written."""
     try:
-        settings = {name: value for name, value in config["transformer"].items() if name != "family"}
-        return TransformerConfig.from_dict(settings), int(config["longest"])
+        transformer = {name: value for name, value in config["transformer"].items() if name != "family"}
+        numbers = int(config["longest"]), int(config["positions"])
+        return CTranslate2Settings(TransformerConfig.from_dict(transformer), *numbers, str(config["quantization"]))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise FileError(f"{folder / 'config.json'} is damaged", found=repr(error), do="export the model again") from error
+        raise FileError(
+            f"{folder / 'config.json'} is damaged", found=repr(error), do="export the model again"
+        ) from error
 
 
 def specification(model: Transformer, *, rows: int) -> Any:
@@ -98,7 +113,7 @@ def specification(model: Transformer, *, rows: int) -> Any:
         (model.decoder, spec.decoder, model.decoder_norm),
     ):
         for block, layer in zip(stack, side.layer, strict=True):
-            fill_layer(layer, block)
+            fill_layer(layer, cast(Block, block))
         if isinstance(norm, nn.LayerNorm):
             fill_norm(side.layer_norm, norm)
     output = model.target.table if model.output.linear is None else model.output.linear
@@ -155,7 +170,7 @@ def array(tensor: torch.Tensor) -> np.ndarray[Any, np.dtype[np.float32]]:
 
 
 def vocabulary(tokenizer: Tokenizer, size: int) -> list[str]:
-    """Every token by its id; ids that the model has and the tokenizer does not are filled up with names of their own."""
+    """Every token by its id; ids that only the model has are given names of their own."""
     return [token_of(tokenizer, number) for number in range(size)]
 
 

@@ -11,12 +11,12 @@ from typing import NamedTuple
 import torch
 
 from regard.errors import FileError, InputError, RegardError
-from regard.interop.folders import locate
+from regard.interop.folders import locate, model_digest
 from regard.tasks.bulk.job_folder import Chunk, JobFolder, Translated, chunks_of
-from regard.tasks.bulk.manifest import Manifest, model_digest
+from regard.tasks.bulk.manifest import Manifest
+from regard.tasks.engines import load_translator
 from regard.tasks.long_texts import TooLongError
-from regard.tasks.model_folder import load
-from regard.tasks.translator import Translation, Translator
+from regard.tasks.translator import BaseTranslator, Translation
 
 TRIES = 3  # workers that a chunk may cost before it is taken for the reason
 WriteLine = Callable[[str, list[Translation]], str]  # a line of the output, from the line read and its translations
@@ -47,7 +47,7 @@ class ChunkWorker:
 
     def __init__(self, options: WorkerOptions) -> None:
         self.options = options
-        self.task: Translator | None = None
+        self.task: BaseTranslator | None = None
         self.chunks: list[Chunk] = []
         self.manifest: Manifest | None = None
 
@@ -94,7 +94,7 @@ class ChunkWorker:
             self.chunks = chunks_of(self.manifest)
         return self.manifest
 
-    def load_model(self, manifest: Manifest) -> Translator:
+    def load_model(self, manifest: Manifest) -> BaseTranslator:
         """The model of the job, and no other of that name."""
         if self.task is not None:
             return self.task
@@ -105,11 +105,7 @@ class ChunkWorker:
                 f"{self.options.model} on {socket.gethostname()} is another model than where the job was begun",
                 do="put the same files there, or name a folder that all machines see",
             )
-        task = load(self.options.model, self.options.device)
-        if not isinstance(task, Translator):
-            kind = type(task).__name__
-            raise InputError(f"{self.options.model} does not translate", found=kind, do="give an encoder-decoder")
+        task = load_translator(self.options.model, self.options.device, manifest.engine, manifest.dtype)
         task.batch = self.options.batch
-        task.compute_in(manifest.dtype)
         self.task = task
         return task
