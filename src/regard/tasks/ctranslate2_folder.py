@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from copy import deepcopy
 from pathlib import Path
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -38,8 +39,8 @@ def write_compared(
     name = f"ctranslate2 {import_ctranslate2().__version__}"
     if quantization not in INTEGERS:
         write_ctranslate2(model, tokenizer, folder, longest=longest, quantization=quantization)
-        rounded = model if quantization == "float32" else in_dtype(model, getattr(torch, quantization))
-        return [compare(rounded, tokenizer, CTranslate2Translator(folder, "cpu", "float32"), name)]
+        translator, dtype = CTranslate2Translator(folder, "cpu", "float32"), getattr(torch, quantization)
+        return [compare(model, tokenizer, translator, Tolerance.of(dtype, name))]
     exact = folder.with_name(f"{folder.name}.exact")
     try:
         whole = write_compared(model, tokenizer, exact, longest=longest)
@@ -48,23 +49,40 @@ def write_compared(
         actual = logs_of(CTranslate2Translator(folder, "cpu"), model)
     finally:
         shutil.rmtree(exact, ignore_errors=True)
-    checked(actual, expected, f"{name} in 8 bits")
+    Tolerance(f"{name} in 8 bits").check(actual, expected)
     ours = our_logs(model, *samples(model))
     share = apart(actual, ours)
     return [*whole, LogitComparison(f"{name} in 8 bits", share, exact=False)]
 
 
-def in_dtype(model: Transformer, dtype: torch.dtype) -> Transformer:
-    """The model computing in float32 with weights rounded to another dtype."""
-    return deepcopy(model).to(dtype).float()
+class Tolerance(NamedTuple):
+    """Who reads a folder, and how far its log probabilities may be from ours, as a share of the largest."""
+
+    reader: str
+    share: float = TOLERANCE
+    dtype: torch.dtype = torch.float32  # that weights are kept in
+
+    @classmethod
+    def of(cls, dtype: torch.dtype, reader: str) -> Tolerance:
+        """Beside the rounding of sums in float32, theirs rounds a table of positions where halves are kept."""
+        return cls(reader, TOLERANCE + (0.0 if dtype == torch.float32 else 2 * torch.finfo(dtype).eps), dtype)
+
+    def check(self, actual: Tensor, expected: Tensor, search: str = "") -> float:
+        """How far these are apart, if that is no more than may be."""
+        share = apart(actual, expected)
+        if not share <= self.share:
+            raise mismatch(f"{self.reader}{search}", f"log probabilities differ by {share:.2g} of the largest")
+        return share
 
 
 def compare(
-    model: Transformer, tokenizer: Tokenizer | Paired, translator: CTranslate2Translator, name: str
+    model: Transformer, tokenizer: Tokenizer | Paired, translator: CTranslate2Translator, tolerance: Tolerance
 ) -> LogitComparison:
     """Log probabilities of texts that are given, of those that its searches find, and the tokenizer."""
     model = model.eval()
-    share = checked(logs_of(translator, model), our_logs(model, *samples(model)), name)
+    if tolerance.dtype != torch.float32:
+        model = deepcopy(model).to(tolerance.dtype).float()  # the weights rounded, what is computed with them not
+    share = tolerance.check(logs_of(translator, model), our_logs(model, *samples(model)))
     sources, _ = samples(model)
     limits = Limits(min(STEPS, translator.settings.positions), (model.config.end,))
     for how in SEARCHES:
@@ -73,19 +91,11 @@ def compare(
             logs = next_logs(model, row, ids)
             chosen = logs[torch.arange(len(ids)), torch.tensor(ids)]
             divisor = how.divisor(len(ids)) if how.width > 1 else 1.0
-            checked(torch.tensor([best[0].score]), (chosen.sum() / divisor)[None], f"{name}, {how.width} beams")
+            tolerance.check(torch.tensor([best[0].score]), (chosen.sum() / divisor)[None], f", {how.width} beams")
             if how.width == 1:  # at every step the likeliest, to rounding
-                checked(chosen, logs.amax(-1), f"{name}, greedy")
+                tolerance.check(chosen, logs.amax(-1), ", greedy")
     same_texts(tokenizer, translator.tokenizer, "regard")
-    return LogitComparison(name, share)
-
-
-def checked(actual: Tensor, expected: Tensor, name: str) -> float:
-    """How far these log probabilities are apart, if that is no more than rounding."""
-    share = apart(actual, expected)
-    if not share <= TOLERANCE:
-        raise mismatch(name, f"log probabilities differ by {share:.2g} of the largest")
-    return share
+    return LogitComparison(tolerance.reader, share)
 
 
 def apart(actual: Tensor, expected: Tensor) -> float:
