@@ -19,8 +19,9 @@ translator = ctranslate2.Translator({folder!r})
 result = translator.translate_batch([source.encode("The cat sleeps.").tokens], beam_size=4)[0]
 text = target.decode([target.token_to_id(token) for token in result.hypotheses[0]])"""
 ONNX = """import json, numpy, onnxruntime, tokenizers
+from pathlib import Path
 folder = {folder!r}
-config = json.load(open(folder + "/config.json", encoding="utf-8"))["transformer"]
+config = json.loads(Path(folder, "config.json").read_text(encoding="utf-8"))["transformer"]
 source, target = (tokenizers.Tokenizer.from_file(folder + "/" + name) for name in ("tokenizer.json", "{target}"))
 encoder, decoder = (onnxruntime.InferenceSession(folder + name) for name in ("/encoder.onnx", "/decoder.onnx"))
 ids = numpy.array([source.encode("The cat sleeps.").ids])
