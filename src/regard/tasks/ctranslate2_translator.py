@@ -73,7 +73,7 @@ class CTranslate2Translator(BaseTranslator):
             max_batch_size=self.batch or max(TOKENS // how.width, 1),
             batch_type="tokens" if self.batch is None else "examples",
             max_input_length=0,
-            min_decoding_length=0,
+            min_decoding_length=max(limits.shortest - 1, 0),  # theirs does not count the end
             max_decoding_length=limits.longest,
             return_scores=True,
             return_end_token=True,
