@@ -130,7 +130,7 @@ def search_for(
         task.compute_in(dtype)
         return AligningSearch(task, options, model) if alignments else PlainSearch(task, options)
     from regard.cli.loading import folder_of
-    from regard.tasks.engines import load
+    from regard.tasks.load_engine import load
 
     return PlainSearch(load(folder_of(model), device, engine, quantization=dtype), options)
 

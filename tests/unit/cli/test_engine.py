@@ -10,14 +10,14 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from regard.cli import app
-from regard.tasks import engines
+from regard.tasks import load_engine
 from regard.training.evaluate.sets import read_data
 from tests.export_cases import folder_of
 
 
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engines, "cache_folder", lambda: tmp_path / "assets")
+    monkeypatch.setattr(load_engine, "cache_folder", lambda: tmp_path / "assets")
 
 
 def run(*arguments: str, text: str = "") -> Result:
@@ -27,7 +27,7 @@ def run(*arguments: str, text: str = "") -> Result:
 def test_both_engines_write_the_same_lines() -> None:
     lines = "\n".join([*read_data(["grammar:test:12:7"]).pairs().sources, "", "The cat sleeps."])
     ours, theirs = (
-        run("translate", "grammar", "--device", "cpu", "--engine", name, text=lines) for name in engines.ENGINES
+        run("translate", "grammar", "--device", "cpu", "--engine", name, text=lines) for name in load_engine.ENGINES
     )
     assert theirs.exit_code == 0, theirs.stderr
     assert theirs.stdout == ours.stdout

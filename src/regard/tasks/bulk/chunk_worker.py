@@ -14,7 +14,7 @@ from regard.errors import FileError, InputError, RegardError
 from regard.interop.folders import locate, model_digest
 from regard.tasks.bulk.job_folder import Chunk, JobFolder, Translated, chunks_of
 from regard.tasks.bulk.manifest import Manifest
-from regard.tasks.engines import load_translator
+from regard.tasks.load_engine import load_translator
 from regard.tasks.long_texts import TooLongError
 from regard.tasks.translator import BaseTranslator, Translation
 

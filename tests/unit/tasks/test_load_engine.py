@@ -11,7 +11,7 @@ import regard
 from benchmarks import peers
 from regard.decoding import Beams
 from regard.errors import InputError, UnknownNameError
-from regard.tasks import engines
+from regard.tasks import load_engine
 from regard.tasks.ctranslate2_translator import CTranslate2Translator, search_options
 from regard.tasks.translator import SearchOptions, Translator
 from regard.tasks.verified_export import export
@@ -29,7 +29,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(autouse=True)
 def own_cache(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is put among the assets of whoever runs the tests."""
-    monkeypatch.setattr(engines, "cache_folder", lambda: cache)
+    monkeypatch.setattr(load_engine, "cache_folder", lambda: cache)
 
 
 def grammar_pair(quantization: str | None = None) -> tuple[Translator, CTranslate2Translator]:
@@ -95,9 +95,9 @@ def test_a_model_is_converted_once_for_as_long_as_it_is_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place, conversions = tmp_path / "assets", []
-    true = engines.convert
-    monkeypatch.setattr(engines, "cache_folder", lambda: place)
-    monkeypatch.setattr(engines, "convert", lambda *given: (conversions.append(given), true(*given)))
+    true = load_engine.convert
+    monkeypatch.setattr(load_engine, "cache_folder", lambda: place)
+    monkeypatch.setattr(load_engine, "convert", lambda *given: (conversions.append(given), true(*given)))
     folder = folder_of("transformer", tmp_path / "ours")
     first = regard.load(folder, "cpu", engine="ctranslate2")
     assert first.folder.parent == place
@@ -113,7 +113,7 @@ def test_a_model_is_converted_once_for_as_long_as_it_is_the_same(
 
 def test_where_nothing_can_be_kept_it_is_made_for_this_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").touch()
-    monkeypatch.setattr(engines, "cache_folder", lambda: tmp_path / "file" / "below")
+    monkeypatch.setattr(load_engine, "cache_folder", lambda: tmp_path / "file" / "below")
     folder = folder_of("transformer", tmp_path / "ours")
     translator = regard.load(folder, "cpu", engine="ctranslate2")
     assert translator.translate(["one two"], beams=1, max_length=8) == regard.load(folder, "cpu").translate(
