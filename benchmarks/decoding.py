@@ -2,8 +2,9 @@
 
 The model that ships (or `--model FOLDER --data SOURCE REFERENCE`) is written as a folder of Hugging Face's and read by
 both. What both say is compared first; then they run in turn, and the quickest of the runs counts, since other work on a
-machine only ever adds. Theirs goes by 32 and by 128 sorted texts at a time, and the better counts. A random model of
-the paper's base size says as many tokens as it is asked for. `--write` puts the tables into RESULTS.md.
+machine only ever adds. Theirs goes by 32 and by 128 sorted texts at a time, and the better counts. On a CPU rows of the
+engine ctranslate2 stand beside, in float32 and int8, with as many threads; it ranks several beams by our own penalty. A
+random model of the paper's base size says as many tokens as it is asked for. `--write` puts the tables into RESULTS.md.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import argparse
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,9 +24,12 @@ import regard
 from benchmarks.report import markdown, provenance, write_section
 from regard.decoding import Beams, Limits, search, stepper_for
 from regard.decoding.beams import STOPS
+from regard.interop.ctranslate2_export import write_ctranslate2
 from regard.interop.huggingface import save_huggingface
 from regard.interop.transformers_export import write_folder
 from regard.models import Transformer, TransformerConfig
+from regard.tasks.ctranslate2_translator import CTranslate2Translator
+from regard.text.bpe import train_tokenizer
 from regard.text.scores import bleu
 from regard.training.evaluate.sets import read_data
 
@@ -91,7 +96,19 @@ class Peer:
         return [texts[number] for number in range(len(lines))]
 
 
-def compare_texts(name: str, task: Any, lines: list[str], device: str, runs: int) -> list[Comparison]:
+def fast_engines(model: str, device: str) -> dict[str, Any]:
+    """The same weights in CTranslate2, by how its rows are called."""
+    if device != "cpu":
+        return {}
+    return {
+        f"CTranslate2 {kind}": regard.load(model, device, engine="ctranslate2", quantization=kind)
+        for kind in ("float32", "int8")
+    }
+
+
+def compare_texts(
+    name: str, task: Any, fast: dict[str, Any], lines: list[str], device: str, runs: int
+) -> list[Comparison]:
     """A trained model on real lines, the search theirs: the folder's penalty and stop."""
     rows = []
     with tempfile.TemporaryDirectory() as folder:
@@ -99,15 +116,27 @@ def compare_texts(name: str, task: Any, lines: list[str], device: str, runs: int
         same, peer = regard.load(folder, device), Peer(Path(folder), device)
         for beams in (1, 4):
             ours = same.translate(lines, beams=beams, alpha=ALPHA)
-            equal = sum(a == b for a, b in zip(ours, peer.translate(lines, beams, BATCHES[0]), strict=True))
+            peers_texts = peer.translate(lines, beams, BATCHES[0])
             calls: list[Callable[[], Any]] = [lambda beams=beams: same.translate(lines, beams=beams, alpha=ALPHA)]
             calls += [lambda beams=beams, size=size: peer.translate(lines, beams, size) for size in BATCHES]
+            calls += [
+                lambda beams=beams, engine=engine: engine.translate(lines, beams=beams) for engine in fast.values()
+            ]
             seconds, *theirs = quickest(calls, runs, device)
-            tokens = sum(map(len, task.tokenizer.encode(ours)))
-            rows.append(
-                Comparison(f"{name}, {len(lines)} lines", beams, equal / len(lines), seconds, min(theirs), tokens)
-            )
+            theirs, others = theirs[: len(BATCHES)], theirs[len(BATCHES) :]
+            texts = {what: engine.translate(lines, beams=beams) for what, engine in fast.items()}
+            for what, said, took in zip(("", *texts), (ours, *texts.values()), (seconds, *others), strict=True):
+                tokens = sum(map(len, task.tokenizer.encode(said)))
+                equal = sum(a == b for a, b in zip(said, peers_texts, strict=True)) / len(lines)
+                label = f"{name}, {len(lines)} lines" + (f", {what}" if what else "")
+                rows.append(Comparison(label, beams, equal, took, min(theirs), tokens))
     return rows
+
+
+def fast_base(model: Transformer, folder: Path) -> dict[str, CTranslate2Translator]:
+    """A model in CTranslate2 whose ids mean nothing: a tokenizer of bytes, and names for the rest."""
+    write_ctranslate2(model, train_tokenizer(["a"], 259), folder / "ct", longest=256)
+    return {f"CTranslate2 {kind}": CTranslate2Translator(folder / "ct", "cpu", kind) for kind in ("float32", "int8")}
 
 
 def compare_base(device: str, runs: int) -> list[Comparison]:
@@ -119,6 +148,7 @@ def compare_base(device: str, runs: int) -> list[Comparison]:
     limits, rows = Limits(length, (2,), shortest=length), []
     with tempfile.TemporaryDirectory() as folder:
         save_huggingface(model, Path(folder))
+        fast = fast_base(model, Path(folder)) if device == "cpu" else {}
         peer = transformers.AutoModelForSeq2SeqLM.from_pretrained(folder).eval().to(device)
     for beams in (1, 4):
         how = Beams(beams, ALPHA, "power")
@@ -136,9 +166,18 @@ def compare_base(device: str, runs: int) -> list[Comparison]:
             return [tuple(row[1:]) for row in output.tolist()]
 
         equal = sum(a[: length - 1] == b[: length - 1] for a, b in zip(ours(), theirs(), strict=True)) / sentences
-        seconds = quickest([ours, theirs], runs, device)
+
+        def by_engine(engine: CTranslate2Translator, how: Beams = how) -> list[tuple[int, ...]]:
+            return [texts[0].ids for texts in engine.hypotheses(source.tolist(), how, limits)]
+
+        calls = [ours, theirs, *(partial(by_engine, engine) for engine in fast.values())]
+        seconds, their_seconds, *others = quickest(calls, runs, device)
         name = f"base, random, {sentences} x {length} tokens"
-        rows.append(Comparison(name, beams, equal, *seconds, tokens=sentences * length))
+        rows.append(Comparison(name, beams, equal, seconds, their_seconds, sentences * length))
+        for (what, engine), took in zip(fast.items(), others, strict=True):
+            pairs = zip(by_engine(engine), theirs(), strict=True)
+            equal = sum(a[: length - 1] == b[: length - 1] for a, b in pairs) / sentences
+            rows.append(Comparison(f"{name}, {what}", beams, equal, took, their_seconds, sentences * length))
     return rows
 
 
@@ -165,7 +204,8 @@ def main() -> None:
     runs, lines = (1, 40) if given.quick else (given.runs, given.lines)
     task, pairs = regard.load(given.model, given.device), read_data(given.data, limit=lines).pairs()
     name = Path(given.model).name
-    rows = compare_texts(name, task, list(pairs.sources), given.device, runs)
+    fast = fast_engines(given.model, given.device)
+    rows = compare_texts(name, task, fast, list(pairs.sources), given.device, runs)
     rows += [] if given.quick else compare_base(given.device, min(runs, 3))
     table = markdown(COLUMNS, [row.cells() for row in rows])
     everything = read_data(given.data, limit=lines if given.quick else None).pairs()

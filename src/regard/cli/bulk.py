@@ -29,6 +29,7 @@ class BulkOptions(NamedTuple):
     output: str  # text or json
     device: str
     dtype: str
+    engine: str
     batch: int | None
     workers: int
     cluster: str | None
@@ -56,7 +57,8 @@ def translate_to(model: str, files: list[Path], out: Path | None, search: Search
         typer.echo(f"note: {note}", err=True)
     request = BulkRequest(
         model, files, out, search, json_line if how.output == "json" else text_line, how.output, how.device, how.dtype,
-        how.batch, how.chunk, how.anew, not how.plain, None if how.glossary is None else Glossary.read(how.glossary),
+        how.engine, how.batch, how.chunk, how.anew, not how.plain,
+        None if how.glossary is None else Glossary.read(how.glossary),
     )  # fmt: skip
     try:
         with BulkBar() as bar, redirect_stdout(sys.stderr):  # Ray prints where a worker died; that is no translation

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TypeVar
 
 import typer
@@ -27,7 +28,12 @@ def load_as(kind: type[T], name: str, device: str) -> T:
 
 def load_any(name: str, device: str) -> Task:
     """The model of that name, of whatever kind; which of several it is, is said."""
+    return load(folder_of(name), device)
+
+
+def folder_of(name: str) -> Path:
+    """The folder of the model of that name; which of several it is, is said."""
     place = where(name)
     if place.note:
         typer.echo(f"note: {place.note}", err=True)
-    return load(place.folder, device)
+    return place.folder

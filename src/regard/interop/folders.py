@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import tomllib
@@ -15,6 +16,7 @@ from regard.errors import FileError
 from regard.models.checkpoint import read_tensors
 
 FILES = ("*.json", "*.safetensors", "*.spm", "*.model", "vocab.txt", "merges.txt")
+ASIDE = ("run.json", "alignment.json")  # files of a model's folder that change no translation
 HUB_NAME = re.compile(r"[\w-][\w.-]*(/[\w.-]+)?")
 
 
@@ -93,6 +95,18 @@ def download(name: str) -> Path:
             found=f"{type(error).__name__}: {(str(error).strip() or 'no reason given').splitlines()[0]}",
             do="check the name and the network, or give the folder of a model on this machine",
         ) from error
+
+
+def model_digest(folder: Path) -> str:
+    """A hash of all files of a model's folder that a translation may depend on."""
+    digest = hashlib.sha256()
+    files = {path for pattern in (*FILES, "recipe.toml") for path in folder.glob(pattern)}
+    for path in sorted(files, key=lambda path: path.name):
+        if path.is_file() and path.name not in ASIDE:
+            digest.update(path.name.encode())
+            with path.open("rb") as file:
+                digest.update(hashlib.file_digest(file, "sha256").digest())
+    return digest.hexdigest()
 
 
 def read_json(path: Path) -> dict[str, Any]:

@@ -77,8 +77,8 @@ class Embedding(nn.Module):
 
 
 def recording(tensor: Tensor) -> bool:
-    """Is a GPU taking down what it will replay? Then nothing may wait for a number; the runs before it have looked."""
-    return tensor.is_cuda and torch.cuda.is_current_stream_capturing()
+    """Is a GPU taking down what it will replay, or an export the graph? Then nothing may wait for a number."""
+    return torch.compiler.is_exporting() or (tensor.is_cuda and torch.cuda.is_current_stream_capturing())
 
 
 def sinusoids(positions: Tensor, dim: int) -> Tensor:
@@ -127,8 +127,8 @@ class CrossAttention(nn.Module):
             self.remember(memory) if cache is None else cache.once(self.seam.site, lambda: self.remember(memory))
         )
         shape, dropout = x_BND.shape, self.dropout if self.training else 0.0
-        if len(key) != len(x_BND):  # the beams of a text are further queries of its one source
-            x_BND = x_BND.reshape(len(key), -1, shape[-1])
+        if key.shape[0] != x_BND.shape[0]:  # the beams of a text are further queries of its one source
+            x_BND = x_BND.reshape(key.shape[0], -1, shape[-1])
         mixed = self.seam(split(self.q(x_BND), self.heads), key, value, mask=mask, dropout=dropout)
         joined: Tensor = self.out(join(mixed))
         return joined.view(shape)

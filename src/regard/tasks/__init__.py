@@ -2,7 +2,7 @@
 
 from regard.tasks.classifier import Classifier
 from regard.tasks.generator import Generator
-from regard.tasks.model_folder import load
+from regard.tasks.load_engine import load
 from regard.tasks.translator import Translator
 
 __all__ = ["Classifier", "Generator", "Translator", "load"]

@@ -8,6 +8,7 @@ from pathlib import Path
 import torch
 
 from regard.errors import FileError, InputError, UnknownNameError
+from regard.interop import ctranslate2_export, onnx_export
 from regard.interop.folders import locate
 from regard.interop.generation import Generation, read_generation
 from regard.interop.huggingface import architecture, load_huggingface
@@ -22,6 +23,10 @@ from regard.text.bpe import Paired, read_tokenizer
 from regard.text.tokenizer import Codec
 
 DEVICES = ("auto", "cpu", "cuda", "mps")
+EXPORTED = {
+    ctranslate2_export.FORMAT: '--engine ctranslate2, or engine="ctranslate2"; or the model that it was exported from',
+    onnx_export.FORMAT: "run it as its README.md says, or use the model that it was exported from",
+}
 Task = Translator | Generator | Classifier
 
 
@@ -63,6 +68,10 @@ def find(name: str | Path) -> ModelFolder:
     settings = read_settings(folder)
     if settings.get("format") == "regard":
         return ModelFolder(folder, "regard", load_model(folder), None)
+    if settings.get("format") in EXPORTED:
+        raise InputError(
+            f"{name} was exported for another program", found=settings["format"], do=EXPORTED[settings["format"]]
+        )
     kind = architecture(settings)
     return ModelFolder(folder, f"Hugging Face ({kind})", load_huggingface(folder), read_generation(folder))
 

@@ -16,7 +16,7 @@ from regard.errors import InputError
 from regard.tasks.glossary import Glossary, Term, unused_terms
 from regard.tasks.long_texts import TooLongError
 from regard.tasks.text_ids import check_lengths
-from regard.tasks.translator import SearchOptions, Translation, Translator
+from regard.tasks.translator import BaseTranslator, SearchOptions, Translation
 from regard.tasks.units import SentenceUnit, around, has_words, keeps_numbers, parts_of
 from regard.text.protect import Span, find_spans
 from regard.text.repetition import without_repeats
@@ -123,7 +123,7 @@ def of_text(error: TooLongError, parts: list[list[str | SentenceUnit]]) -> TooLo
 
 
 def search_lines(
-    task: Translator,
+    task: BaseTranslator,
     lines: Sequence[str],
     options: SearchOptions,
     *,

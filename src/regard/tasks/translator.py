@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, TypedDict, Unpack
@@ -14,7 +15,7 @@ from regard.decoding.recordings import filled
 from regard.errors import InputError, UnknownNameError
 from regard.interop.generation import Generation
 from regard.models import Recurrent, Transformer
-from regard.models.config import BlockConfig
+from regard.models.config import BlockConfig, RecurrentConfig, TransformerConfig
 from regard.tasks.long_texts import LONG, TooLongError, split
 from regard.tasks.text_ids import check_batch, check_lengths, encode, output_ids, token_batches
 from regard.text.tokenizer import Codec, padded
@@ -49,8 +50,8 @@ class SearchOptions(TypedDict, total=False):
     stop: str | None
 
 
-class Translator:
-    """An encoder-decoder with its tokenizer.
+class BaseTranslator(ABC):
+    """An encoder-decoder with its tokenizer, whatever computes it: what is read, how it is searched for, what is told.
 
     Models of ours are searched with four beams and the paper's penalty, ((5 + length) / 6)^0.6. Those of Hugging Face
     as their folder says, so that the text is the one `transformers` gives.
@@ -60,7 +61,7 @@ class Translator:
 
     def __init__(
         self,
-        model: Transformer | Recurrent,
+        config: TransformerConfig | RecurrentConfig,
         tokenizer: Codec,
         generation: Generation | None = None,
         longest: int | None = None,
@@ -68,22 +69,20 @@ class Translator:
         knows_slots: bool = False,
     ) -> None:
         """`longest`: the most tokens of a text in training, where that is known. `knows_slots`: it has learned them."""
-        self.model, self.tokenizer, self.generation, self.knows_slots = model, tokenizer, generation, knows_slots
-        positions = None if generation is None else getattr(model.config, "max_length", None)
+        self.config, self.tokenizer, self.generation, self.knows_slots = config, tokenizer, generation, knows_slots
+        positions = None if generation is None else getattr(config, "max_length", None)
         known = [number for number in (longest, self.learned, positions) if number is not None]
         self.longest_source = min(known, default=LONGEST)  # tokens of a text that are read at once
+
+    @abstractmethod
+    def hypotheses(self, rows: list[list[int]], how: Beams, limits: Limits) -> list[list[Hypothesis]]:
+        """From ids to ids: the best of each row, best first."""
 
     @property
     def learned(self) -> int | None:
         """How many positions the model has learned, if it has learned them: beyond, it cannot count."""
-        config = self.model.config
+        config = self.config
         return config.max_length if isinstance(config, BlockConfig) and config.positions == "learned" else None
-
-    def compute_in(self, dtype: str) -> None:
-        """Round the weights to the dtype of this name, of `DTYPES`: halves suit a GPU, and give other last digits."""
-        if dtype not in DTYPES:
-            raise UnknownNameError("dtype", dtype, DTYPES)
-        self.model.to(getattr(torch, dtype))
 
     def translate(self, texts: Sequence[str], **options: Unpack[SearchOptions]) -> list[Any]:
         """The translation of each text, in order; a list of the best `nbest` for each when that is more than one.
@@ -124,7 +123,7 @@ class Translator:
         if long not in LONG:
             raise UnknownNameError("way with long texts", long, LONG)
         check_lengths(texts)
-        vocabulary = self.model.config.source_vocabulary
+        vocabulary = self.config.source_vocabulary
         rows: list[list[list[int]]] = []
         for number, (text, row) in enumerate(zip(texts, encode(self.tokenizer, texts, vocabulary), strict=True), 1):
             if not text.strip():
@@ -139,32 +138,15 @@ class Translator:
 
     def translations(self, rows: list[list[int]], how: Beams, limits: Limits, nbest: int) -> list[list[Translation]]:
         """The best translations of each row of ids, in order."""
-        best_by_number: dict[int, list[Translation]] = {}
         check_batch(self.batch)
-        device = next(self.model.parameters()).device
-        for numbers in token_batches([len(row) for row in rows], self.batch, how.width, device):
-            for number, best in zip(numbers, self.decode([rows[n] for n in numbers], how, limits), strict=True):
-                best_by_number[number] = [self.translation(one, how, limits) for one in best[:nbest]]
-        return [best_by_number[number] for number in range(len(rows))]
+        return [
+            [self.translation(one, how, limits) for one in best[:nbest]] for best in self.hypotheses(rows, how, limits)
+        ]
 
     def translation(self, one: Hypothesis, how: Beams, limits: Limits) -> Translation:
         ids = output_ids(one)
         total = one.score * (how.divisor(len(ids)) if how.width > 1 else 1.0)  # a greedy score is divided by nothing
         return Translation(self.tokenizer.decode(ids), one.score, was_cut(one, limits), total, len(ids))
-
-    @torch.no_grad()
-    def decode(self, rows: list[list[int]], how: Beams, limits: Limits) -> list[list[Hypothesis]]:
-        """From ids to ids, one batch."""
-        config = self.model.config
-        count, length = filled(len(rows), max(map(len, rows)), self.model)
-        ids, mask = padded([*rows, *[rows[0]] * (count - len(rows))], config.pad or 0)
-        more = (0, length - ids.shape[1])
-        ids, mask = F.pad(ids, more, value=config.pad or 0), F.pad(mask, more)
-        device = next(self.model.parameters()).device
-        stepper, prompt = stepper_for(self.model, ids.to(device), mask.to(device))
-        if self.generation is not None and self.generation.start is not None:
-            prompt = torch.full_like(prompt, self.generation.start)
-        return search(stepper, prompt, limits, how)[: len(rows)]
 
     def beams(self, width: int | None, alpha: float | None, stop: str | None = None) -> Beams:
         """How to search: as asked, else as the folder says, else as in the paper."""
@@ -188,8 +170,8 @@ class Translator:
             )
         if theirs is None:
             longest = LONGEST if longest is None else longest
-            return Limits(min(longest, self.learned or longest), (self.model.config.end,))
-        positions = getattr(self.model.config, "max_length", None)
+            return Limits(min(longest, self.learned or longest), (self.config.end,))
+        positions = getattr(self.config, "max_length", None)
         room = theirs.room(1, positions) if longest is None else longest
         return Limits(
             room,
@@ -199,6 +181,51 @@ class Translator:
             closing=theirs.closing,
             renormalised=theirs.renormalised,
         )
+
+
+class Translator(BaseTranslator):
+    """An encoder-decoder of ours with its tokenizer."""
+
+    def __init__(
+        self,
+        model: Transformer | Recurrent,
+        tokenizer: Codec,
+        generation: Generation | None = None,
+        longest: int | None = None,
+        *,
+        knows_slots: bool = False,
+    ) -> None:
+        """`longest`: the most tokens of a text in training, where that is known. `knows_slots`: it has learned them."""
+        super().__init__(model.config, tokenizer, generation, longest, knows_slots=knows_slots)
+        self.model = model
+
+    def compute_in(self, dtype: str) -> None:
+        """Round the weights to the dtype of this name, of `DTYPES`: halves suit a GPU, and give other last digits."""
+        if dtype not in DTYPES:
+            raise UnknownNameError("dtype", dtype, DTYPES)
+        self.model.to(getattr(torch, dtype))
+
+    def hypotheses(self, rows: list[list[int]], how: Beams, limits: Limits) -> list[list[Hypothesis]]:
+        """From ids to ids, rows of like length together."""
+        best_by_number: dict[int, list[Hypothesis]] = {}
+        device = next(self.model.parameters()).device
+        for numbers in token_batches([len(row) for row in rows], self.batch, how.width, device):
+            best_by_number |= dict(zip(numbers, self.decode([rows[n] for n in numbers], how, limits), strict=True))
+        return [best_by_number[number] for number in range(len(rows))]
+
+    @torch.no_grad()
+    def decode(self, rows: list[list[int]], how: Beams, limits: Limits) -> list[list[Hypothesis]]:
+        """From ids to ids, one batch."""
+        config = self.config
+        count, length = filled(len(rows), max(map(len, rows)), self.model)
+        ids, mask = padded([*rows, *[rows[0]] * (count - len(rows))], config.pad or 0)
+        more = (0, length - ids.shape[1])
+        ids, mask = F.pad(ids, more, value=config.pad or 0), F.pad(mask, more)
+        device = next(self.model.parameters()).device
+        stepper, prompt = stepper_for(self.model, ids.to(device), mask.to(device))
+        if self.generation is not None and self.generation.start is not None:
+            prompt = torch.full_like(prompt, self.generation.start)
+        return search(stepper, prompt, limits, how)[: len(rows)]
 
 
 def was_cut(one: Hypothesis, limits: Limits) -> bool:

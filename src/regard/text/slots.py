@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter
+from collections.abc import Callable, Sequence
 
 FIRST, COUNT = 0xE000, 8
 SLOTS = tuple(chr(FIRST + number) for number in range(COUNT))
@@ -20,8 +21,12 @@ WORD = re.compile(r"\S+")
 EDGES = ".,;:!?\"'()[]«»…“”’"  # what may stand around a word without being part of it
 
 
-def has_slots(text: str) -> bool:
-    return SLOT.search(text) is not None
+def are_tokens(encode: Callable[[Sequence[str]], list[list[int]]]) -> bool:
+    """Whether a tokenizer has a token for each slot, as it does when it was learned from texts with slots.
+
+    A model that was trained with it knows them, whatever format it has since been written in.
+    """
+    return all(len(ids) <= 2 for ids in encode([f" {slot}" for slot in SLOTS]))  # and the end of the text
 
 
 def shared_words(source: str, target: str) -> list[str]:

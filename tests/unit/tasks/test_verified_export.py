@@ -17,35 +17,13 @@ from regard.cli.export import export as export_verb
 from regard.cli.verb import VerbCommand
 from regard.errors import FileError, InputError, UnknownNameError
 from regard.interop import transformers_export
-from regard.models import DecoderConfig, EncoderConfig, RecurrentConfig, TransformerConfig, build, save_model
+from regard.models import RecurrentConfig, TransformerConfig, build, save_model
 from regard.tasks import load
 from regard.tasks.verified_export import export
-from regard.text.bpe import END, START, Paired, train_tokenizer
-from tests.training_cases import numbers
+from regard.text.bpe import Paired, train_tokenizer
+from tests.export_cases import LAYERS, LINES, SMALL, folder_of
 
-TEXTS = ["one two three", "nine", "four four zero seven", "a </s> in a text, L'été…"]
-SMALL: dict[str, Any] = {"dim": 16, "heads": 2, "feedforward": 24, "max_length": 64, "dropout": 0.0}
-LAYERS = {"encoder_layers": 2, "decoder_layers": 1}
-LINES = [text for pair in numbers(60) for text in pair]
-
-
-def folder_of(kind: str, place: Path, **more: Any) -> Path:
-    """A folder of ours: a model whose weights vary enough to say different things, and a tokenizer."""
-    around = {"transformer": ("$A", END), "decoder": ("$A",), "encoder": (START, "$A", END)}[kind]
-    tokenizer = train_tokenizer(LINES, 300, around=around, mask=more.get("head") == "mask")
-    sizes: dict[str, Any] = {"vocabulary": tokenizer.size}
-    if kind == "transformer":
-        sizes = {"source_vocabulary": tokenizer.size, "target_vocabulary": tokenizer.size, **LAYERS}
-    classes = {"transformer": TransformerConfig, "decoder": DecoderConfig, "encoder": EncoderConfig}
-    layers = {} if kind == "transformer" else {"layers": 2}
-    torch.manual_seed(3)
-    model = build(classes[kind](**{**SMALL, **sizes, **layers, **more}))
-    with torch.no_grad():
-        for tensor in model.parameters():
-            tensor.add_(torch.randn_like(tensor) * 0.3)
-    save_model(model, place)
-    tokenizer.save(place / "tokenizer.json")
-    return place
+TEXTS = ["one two three", "nine", "four four zero seven", "a </s> in a text, L\u2019été\u00a0…"]
 
 
 def theirs(folder: Path, auto: str) -> tuple[Any, Any]:
@@ -54,9 +32,13 @@ def theirs(folder: Path, auto: str) -> tuple[Any, Any]:
     )
 
 
-@pytest.mark.parametrize("more", [{}, {"norm": "pre"}, {"tied": False}], ids=["post", "pre", "untied"])
-def test_a_translator_says_the_same_there(more: dict[str, Any], tmp_path: Path) -> None:
-    folder = folder_of("transformer", tmp_path / "ours", **more)
+@pytest.mark.parametrize(
+    ("more", "fold"),
+    [({}, False), ({"norm": "pre"}, True), ({"tied": False}, False)],
+    ids=["post", "pre, normalised", "untied"],
+)
+def test_a_translator_says_the_same_there(more: dict[str, Any], fold: bool, tmp_path: Path) -> None:
+    folder = folder_of("transformer", tmp_path / "ours", fold=fold, **more)
     found = export(folder, tmp_path / "hf")
     assert found.loads == "AutoModelForSeq2SeqLM"
     assert [one.reader.split()[0] for one in found.compared] == ["regard", "transformers"]
@@ -161,7 +143,9 @@ def test_what_cannot_be_exported_is_refused_in_words(tmp_path: Path) -> None:
         export(folder_of("decoder", tmp_path / "d", positions="sinusoidal"), tmp_path / "hf")
     assert not (tmp_path / "hf").exists()
     (tmp_path / "empty").mkdir()
-    assert export(folder, tmp_path / "empty").files[0] == "config.json"
+    assert export(folder, tmp_path / "empty").files[:2] == ["README.md", "config.json"]
+    with pytest.raises(InputError, match=r"only a folder for CTranslate2 is quantised(.|\n)*--to onnx"):
+        export(folder, tmp_path / "hf", to="onnx", quantization="int8")
 
 
 def test_two_vocabularies_and_recurrent_models_have_no_place_there(tmp_path: Path) -> None:
@@ -188,7 +172,7 @@ def test_the_verb_says_what_it_wrote_and_how_to_load_it(tmp_path: Path) -> None:
     folder = folder_of("transformer", tmp_path / "ours")
     result = run(str(folder), "--to", "huggingface", "--out", str(tmp_path / "hf"))
     assert result.exit_code == 0, result.stderr
-    assert result.stdout.startswith(f"{tmp_path / 'hf'} is ready: config.json, generation_config.json, model.safetens")
+    assert result.stdout.startswith(f"{tmp_path / 'hf'} is ready: README.md, config.json, generation_config.json")
     typed = "\n".join(
         line.strip() for line in result.stdout.split("\n") if line.startswith("  ") and "read by" not in line
     )

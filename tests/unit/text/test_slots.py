@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regard.text.bpe import train_tokenizer
-from regard.text.slots import COUNT, SLOTS, has_slots, shared_words, with_slots
+from regard.text.slots import COUNT, SLOTS, are_tokens, shared_words, with_slots
 
 PAIR = "See http://a.b/c for %s, Tom Smith (2019).", "Voir http://a.b/c pour %s, Tom Smith (2019)."
 
@@ -43,7 +43,8 @@ def test_a_slot_is_never_joined_with_its_neighbours() -> None:
     tokenizer = train_tokenizer([f"Hello {slot}, it is {slot}!" for slot in SLOTS] * 20, 320)
     tokens = tokenizer.engine.encode(f"Hello {SLOTS[3]}, it is{SLOTS[3]}{SLOTS[4]}!").tokens
     assert sum(token in ("Ġ" + "î", "î") or token.startswith(("Ġî", "î")) for token in tokens) == 3
-    assert has_slots(SLOTS[0])
+    assert not are_tokens(train_tokenizer(["Hello, it is!"] * 20, 320).encode)
+    assert are_tokens(tokenizer.encode)
 
 
 def test_folding_reads_curly_as_plain() -> None:

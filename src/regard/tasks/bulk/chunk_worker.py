@@ -11,14 +11,14 @@ from typing import NamedTuple, cast
 import torch
 
 from regard.errors import FileError, InputError, RegardError
-from regard.interop.folders import locate
+from regard.interop.folders import locate, model_digest
 from regard.tasks.bulk.job_folder import Chunk, JobFolder, Translated, chunks_of
-from regard.tasks.bulk.manifest import Manifest, model_digest
+from regard.tasks.bulk.manifest import Manifest
 from regard.tasks.glossary import Glossary
+from regard.tasks.load_engine import load_translator
 from regard.tasks.long_texts import TooLongError
-from regard.tasks.model_folder import load
 from regard.tasks.pipeline import Best, search_lines
-from regard.tasks.translator import SearchOptions, Translator
+from regard.tasks.translator import BaseTranslator, SearchOptions
 
 TRIES = 3  # workers that a chunk may cost before it is taken for the reason
 WriteLine = Callable[[str, Best], str]  # a line of the output, from the line read and its translations
@@ -49,7 +49,7 @@ class ChunkWorker:
 
     def __init__(self, options: WorkerOptions) -> None:
         self.options = options
-        self.task: Translator | None = None
+        self.task: BaseTranslator | None = None
         self.chunks: list[Chunk] = []
         self.manifest: Manifest | None = None
 
@@ -101,7 +101,7 @@ class ChunkWorker:
             self.chunks = chunks_of(self.manifest)
         return self.manifest
 
-    def load_model(self, manifest: Manifest) -> Translator:
+    def load_model(self, manifest: Manifest) -> BaseTranslator:
         """The model of the job, and no other of that name."""
         if self.task is not None:
             return self.task
@@ -112,11 +112,7 @@ class ChunkWorker:
                 f"{self.options.model} on {socket.gethostname()} is another model than where the job was begun",
                 do="put the same files there, or name a folder that all machines see",
             )
-        task = load(self.options.model, self.options.device)
-        if not isinstance(task, Translator):
-            kind = type(task).__name__
-            raise InputError(f"{self.options.model} does not translate", found=kind, do="give an encoder-decoder")
+        task = load_translator(self.options.model, self.options.device, manifest.engine, manifest.dtype)
         task.batch = self.options.batch
-        task.compute_in(manifest.dtype)
         self.task = task
         return task

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from regard.errors import InputError
-from regard.interop.folders import FILES
 from regard.tasks.text_ids import check_lengths
 from regard.tasks.translator import DTYPES
 from regard.text.corpora.opening import lines
@@ -21,7 +20,6 @@ FORMAT = 1  # raised when a folder of today could not be gone on with by yesterd
 CHUNK = range(100, 2_001)  # lines of a chunk: few where there are few, so that many workers have something to do
 CHUNKS = 1_000  # about so many where that is possible
 COMPRESSED = (".gz", ".xz", ".zst")
-ASIDE = ("run.json", "alignment.json")  # files of a model's folder that change no translation
 
 
 class Document(NamedTuple):
@@ -43,6 +41,7 @@ class Manifest(NamedTuple):
     output: str  # how a line is written
     chunk: int  # lines of a chunk
     dtype: str = DTYPES[0]  # in which numbers is computed
+    engine: str = "torch"  # by what
     pipeline: bool = False  # or the bare model
     glossary: dict[str, str] | None = None
     version: str = __version__
@@ -81,7 +80,8 @@ class Manifest(NamedTuple):
         return [
             ("model", *model), *options, ("output", before.output, self.output),
             ("lines a chunk", before.chunk, self.chunk), ("dtype", before.dtype, self.dtype),
-            ("pipeline", before.pipeline, self.pipeline), ("glossary", before.glossary, self.glossary),
+            ("engine", before.engine, self.engine), ("pipeline", before.pipeline, self.pipeline),
+            ("glossary", before.glossary, self.glossary),
             ("version of regard", before.version, self.version),
         ]  # fmt: skip
 
@@ -98,18 +98,6 @@ def survey(path: Path, output: Path) -> Document:
 def chunk_size(count: int) -> int:
     """Lines of a chunk, by how many there are in all: the same for the same input, whoever translates it."""
     return min(max(count // CHUNKS, CHUNK[0]), CHUNK[-1])
-
-
-def model_digest(folder: Path) -> str:
-    """A hash of all files of a model's folder that a translation may depend on."""
-    digest = hashlib.sha256()
-    files = {path for pattern in (*FILES, "recipe.toml") for path in folder.glob(pattern)}
-    for path in sorted(files, key=lambda path: path.name):
-        if path.is_file() and path.name not in ASIDE:
-            digest.update(path.name.encode())
-            with path.open("rb") as file:
-                digest.update(hashlib.file_digest(file, "sha256").digest())
-    return digest.hexdigest()
 
 
 def output_paths(files: Sequence[Path], out: Path) -> list[Path]:

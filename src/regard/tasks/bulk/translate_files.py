@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from regard.errors import FileError, InputError, UnknownNameError
-from regard.interop.folders import where
+from regard.interop.folders import model_digest, where
 from regard.tasks.bulk.chunk_worker import ChunkResult, ChunkWorker, WorkerOptions, WriteLine
 from regard.tasks.bulk.job_folder import JobFolder, chunks_of
-from regard.tasks.bulk.manifest import Manifest, chunk_size, model_digest, output_paths, survey
+from regard.tasks.bulk.manifest import Manifest, chunk_size, output_paths, survey
 from regard.tasks.glossary import Glossary
 from regard.tasks.pipeline import Best
 from regard.tasks.translator import DTYPES, SearchOptions
@@ -81,6 +81,7 @@ class BulkRequest:
     label: str = "text"
     device: str = "auto"
     dtype: str = DTYPES[0]
+    engine: str = "torch"
     batch: int | None = None
     chunk: int | None = None
     anew: bool = False
@@ -121,24 +122,15 @@ def manifest_for(request: BulkRequest, folder: Path) -> Manifest:
         if not file.is_file():
             kind = "a folder" if file.is_dir() else "no such file"
             raise FileError(f"{file} cannot be read", found=kind, do="give files of one text a line")
-    if request.dtype not in DTYPES:  # before anything is read: that may take long
+    if request.engine == "torch" and request.dtype not in DTYPES:  # before anything is read: that may take long
         raise UnknownNameError("dtype", request.dtype, DTYPES)
     outputs = output_paths(request.files, request.out)
     documents = tuple(survey(file, output) for file, output in zip(request.files, outputs, strict=True))
     chunk = request.chunk or chunk_size(sum(document.lines for document in documents))
     search = {name: value for name, value in request.search.items() if value is not None}
     terms = None if request.glossary is None else request.glossary.terms
-    return Manifest(
-        documents,
-        request.model,
-        model_digest(folder),
-        search,
-        request.label,
-        chunk,
-        request.dtype,
-        request.pipeline,
-        terms,
-    )
+    how = request.dtype, request.engine, request.pipeline, terms
+    return Manifest(documents, request.model, model_digest(folder), search, request.label, chunk, *how)
 
 
 def settle(job: JobFolder, manifest: Manifest, anew: bool) -> bool:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from regard.models.checkpoint import replace_file
-from regard.tasks.translator import Translation
+from regard.tasks.pipeline import Best
 from regard.text.scores import chrf
 from regard.training.data.durable import sync
 
@@ -33,7 +33,7 @@ class SyntheticSource(NamedTuple):
     left_out: dict[str, int]
 
 
-def ended_text(source: str, best: list[Translation]) -> str:
+def ended_text(source: str, best: Best) -> str:
     """The best translation on one line; nothing where it came to no end."""
     return "" if best[0].cut else " ".join(best[0].text.split())
 

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from regard.errors import InputError
-from regard.tasks.bulk.manifest import Document, Manifest, chunk_size, model_digest, output_paths, survey
+from regard.interop.folders import model_digest
+from regard.tasks.bulk.manifest import Document, Manifest, chunk_size, output_paths, survey
 
 BASE = Manifest((Document("a.txt", "/a.fr", 3, "x"),), "grammar", "m", {"beams": 4}, "text", 100)
 
