@@ -17,6 +17,7 @@ from regard.cli.info import info
 from regard.cli.look import look
 from regard.cli.plan import plan
 from regard.cli.record import record
+from regard.cli.serve import serve
 from regard.cli.steps import steps
 from regard.cli.train import train
 from regard.cli.translate import translate
@@ -32,7 +33,7 @@ app = typer.Typer(
 )
 for verb in (
     steps, check, plan, train, evaluate, translate, generate, classify, look, record, heads, align, ablate, info,
-    export,
+    export, serve,
 ):  # fmt: skip
     app.command(cls=VerbCommand, help=flowing(verb.__doc__))(verb)
 
