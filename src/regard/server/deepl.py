@@ -48,6 +48,13 @@ class DeepLLanguage(BaseModel):
     supports_formality: bool = False
 
 
+class DeepLLanguagesRequest(BaseModel):
+    """Which languages are asked for."""
+
+    type: Literal["source", "target"] = "source"
+    auth_key: str | None = None
+
+
 class DeepLUsage(BaseModel):
     """How many characters were translated since the server was started; nothing is billed."""
 
@@ -75,10 +82,11 @@ def deepl_router(service: TranslationService) -> APIRouter:
         return DeepLResponse(translations=translations)
 
     @router.get("/languages")
-    async def languages(request: Request, type: Literal["source", "target"] = "source") -> list[DeepLLanguage]:  # noqa: A002
-        """What is translated from, or to."""
-        service.guard.admit(request)
-        return source_languages(service) if type == "source" else target_languages(service)
+    async def languages(request: Request) -> list[DeepLLanguage]:
+        """What is translated from, or to (`type=target`, which the client sends as a form with its GET)."""
+        asked = await read_fields(request, DeepLLanguagesRequest)
+        service.guard.admit(request, asked.auth_key)
+        return source_languages(service) if asked.type == "source" else target_languages(service)
 
     @router.get("/usage")
     async def usage(request: Request) -> DeepLUsage:
