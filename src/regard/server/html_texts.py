@@ -1,12 +1,13 @@
-"""Documents of HTML through a queue: their texts are collected, translated wherever that is done, and put back."""
+"""Documents of HTML through a queue: whatever texts they ask for are translated where that is done, and put in."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from importlib import import_module
 from typing import cast
 
-Translate = Callable[[list[str]], list[str]]
+Translate = Callable[[list[str]], Sequence[str]]
+ROUNDS = 8  # of asking: one for the texts, and a few for those whose tags a translation has lost
 
 
 def translate_html(html: str, translate: Translate) -> str:
@@ -14,19 +15,22 @@ def translate_html(html: str, translate: Translate) -> str:
     return cast(str, import_module("regard.documents.html").translate_html(html, translate))
 
 
-def texts_of(html: str) -> list[str]:
-    """The texts of a document that want translation, in order."""
-    texts: list[str] = []
+async def translate_document(html: str, translate: Callable[[list[str]], Awaitable[list[str]]]) -> str:
+    """The document with its texts translated by somebody who must be waited for.
 
-    def collect(some: list[str]) -> list[str]:
-        texts.extend(some)
-        return list(some)
+    It is gone through with what is known so far, as often as it asks for more.
+    """
+    document, known, missing = html, dict[str, str](), dict[str, None]()
 
-    translate_html(html, collect)
-    return texts
+    def look_up(texts: list[str]) -> list[str]:
+        missing.update((text, None) for text in texts if text not in known)
+        return [known.get(text, text) for text in texts]
 
-
-def filled_html(html: str, translations: Sequence[str]) -> str:
-    """The document with these in the place of its texts, in the order in which `texts_of` gave them."""
-    rest: Iterator[str] = iter(translations)
-    return translate_html(html, lambda some: [next(rest) for _ in some])
+    for _ in range(ROUNDS):
+        missing.clear()
+        document = translate_html(html, look_up)
+        if not missing:
+            break
+        texts = list(missing)
+        known.update(zip(texts, await translate(texts), strict=True))
+    return document

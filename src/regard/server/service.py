@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from regard.decoding import Sampling
 from regard.errors import RegardError
 from regard.server.batch_queue import BatchQueue, QueueItem
 from regard.server.guards import Guard
-from regard.server.html_texts import filled_html, texts_of
+from regard.server.html_texts import translate_document
 from regard.server.metrics import ServerMetrics
 from regard.server.refusals import LOG, Refusal, as_refusal
 from regard.server.registry import ModelRegistry, Route
@@ -108,18 +109,23 @@ class TranslationService:
 
     async def documents(self, documents: Sequence[str], routes: Sequence[Route]) -> list[TranslatedItem]:
         """HTML: the texts of all documents go through the queue together."""
-        texts = [texts_of(one) if route.model else [] for one, route in zip(documents, routes, strict=True)]
-        queued = [
-            QueueItem(TranslationWork(route.model), text, estimated_tokens(text))
-            for some, route in zip(texts, routes, strict=True)
-            if route.model is not None
-            for text in some
-        ]
-        items = iter(await self.submit(queued))
-        return [
-            TranslatedItem(filled_html(one, [next(items).text for _ in some]) if some else one)
-            for one, some in zip(documents, texts, strict=True)
-        ]
+        tasks = [asyncio.ensure_future(self.document(one, route)) for one, route in zip(documents, routes, strict=True)]
+        try:
+            return [TranslatedItem(one) for one in await asyncio.gather(*tasks)]
+        finally:
+            for task in tasks:
+                task.cancel()
+
+    async def document(self, html: str, route: Route) -> str:
+        if route.model is None:
+            return html
+        work = TranslationWork(route.model)
+
+        async def translate(texts: list[str]) -> list[str]:
+            items = await self.submit([QueueItem(work, text, estimated_tokens(text)) for text in texts])
+            return [item.text for item in items]
+
+        return await translate_document(html, translate)
 
     async def generate(self, model: ServedModel, call: GenerationCall) -> list[list[GeneratedItem]]:
         """For each prompt what follows it, as often as asked."""
