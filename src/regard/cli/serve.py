@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import typer
@@ -116,4 +117,5 @@ def run(app: object, listener: socket.socket, registry: ModelRegistry) -> None:
         server_header=False,
         timeout_graceful_shutdown=60,
     )
-    uvicorn.Server(config).run(sockets=[listener])
+    with suppress(KeyboardInterrupt):  # which is raised again once all is answered
+        uvicorn.Server(config).run(sockets=[listener])

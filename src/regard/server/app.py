@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -57,7 +58,7 @@ def create_app(models: ModelRegistry, options: ServerOptions | None = None) -> F
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         yield
-        queue.close()
+        await asyncio.to_thread(queue.close)
 
     app = FastAPI(
         title="regard", version=__version__, description=__doc__, lifespan=lifespan, docs_url=None, redoc_url=None

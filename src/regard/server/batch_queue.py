@@ -173,7 +173,7 @@ class BatchQueue:
             assert len(results) == len(jobs), "a result for each item"
         except Exception as error:  # whatever it is: the thread must go on
             if len(jobs) == 1:
-                self.listener.outcome("failed")
+                self.listener.outcome("dropped" if jobs[0].future.cancelled() else "failed")
                 settle(jobs[0].future, error=error)
                 return
             self._run(jobs[: len(jobs) // 2])

@@ -50,7 +50,7 @@ class TextRequest:
     async def translations(self) -> list[list[GeneratedItem]]:
         """As many as asked for, the best first; where the search has fewer, the best again."""
         call, model = self.call, self.model
-        self.service.check_lengths(call.prompts)
+        self.service.check_texts(call.prompts)
         if not 1 <= call.choices <= CHOICES:
             raise Refusal(400, f"From 1 to {CHOICES} choices may be asked for, and not {call.choices}")
         work = TranslationWork(model, call.choices - 1)

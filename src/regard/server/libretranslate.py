@@ -98,7 +98,7 @@ def libretranslate_router(service: TranslationService) -> APIRouter:
         """The languages served here, the likeliest first."""
         asked = await read_fields(request, DetectRequest)
         service.guard.admit(request, asked.api_key)
-        service.check_lengths([asked.q])
+        service.check_texts([asked.q])
         ranked = await service.models.detect(asked.q)
         return [DetectedLanguage(confidence=percent(share), language=code) for code, share in ranked]
 

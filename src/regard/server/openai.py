@@ -62,7 +62,7 @@ def openai_router(service: TranslationService) -> APIRouter:
         texts = text_request(service, asked, prompts, asked.max_tokens or COMPLETION_TOKENS)
         head = heading("cmpl", asked.model)
         if asked.stream:
-            return streamed(texts, asked, lambda piece, _: completion_chunk(head, piece))
+            return await streamed(texts, asked, lambda piece, _: completion_chunk(head, piece))
         items = await texts.texts()
         flat = [item for some in items for item in some]
         choices = [
@@ -79,7 +79,7 @@ def openai_router(service: TranslationService) -> APIRouter:
         texts = text_request(service, asked, [prompt], tokens)
         head = heading("chatcmpl", asked.model)
         if asked.stream:
-            return streamed(texts, asked, lambda piece, first: chat_chunk(head, piece, first))
+            return await streamed(texts, asked, lambda piece, first: chat_chunk(head, piece, first))
         items = await texts.texts()
         choices = [
             ChatChoice(index=index, message=ChatAnswer(content=item.text), finish_reason=reason(item))
@@ -135,21 +135,23 @@ def chat_chunk(head: dict[str, Any], piece: Piece, first: bool) -> ChatChunk:
     return ChatChunk(**head, choices=[ChatPiece(index=0, delta=delta, finish_reason=end)])
 
 
-def streamed(texts: TextRequest, asked: OpenAIRequest, chunk: Chunk) -> StreamingResponse:
-    """Events as the clients read them, an error in the midst of them too; the end is said aloud."""
+async def streamed(texts: TextRequest, asked: OpenAIRequest, chunk: Chunk) -> StreamingResponse:
+    """Events as the clients read them; what goes wrong before the first of them is an error like any other."""
     counts = asked.stream_options is not None and asked.stream_options.include_usage
+    pieces = texts.pieces()
+    first = await anext(pieces)
 
     async def events() -> AsyncIterator[str]:
-        first = True
+        yield event(chunk(first, True).model_dump_json())
+        last = first
         try:
-            async for piece in texts.pieces():
-                yield event(chunk(piece, first).model_dump_json())
-                first = False
-                if piece.item is not None and counts:
-                    last = chunk(piece, False).model_copy(update={"choices": [], "usage": usage([[piece.item]])})
-                    yield event(last.model_dump_json())
+            async for last in pieces:
+                yield event(chunk(last, False).model_dump_json())
         except Exception as error:
             yield event(bytes(refusal_response("/v1/", as_refusal(error)).body).decode())
+        if last.item is not None and counts:
+            tally = chunk(last, False).model_copy(update={"choices": [], "usage": usage([[last.item]])})
+            yield event(tally.model_dump_json())
         yield event("[DONE]")
 
     return StreamingResponse(events(), media_type="text/event-stream", headers={"Cache-Control": "no-cache"})

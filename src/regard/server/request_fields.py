@@ -19,8 +19,8 @@ async def read_fields(request: Request, model: type[M], *, lists: tuple[str, ...
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     fields = gathered(request.query_params.multi_items(), lists)
     if kind in FORMS:
-        form = await request.form()
-        fields |= gathered([(name, str(value)) for name, value in form.multi_items()], lists)
+        async with request.form() as form:
+            fields |= gathered([(name, str(value)) for name, value in form.multi_items()], lists)
     elif body := await request.body():
         fields |= as_object(body)
     return model.model_validate(fields)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ from regard.tasks import Generator
 ALTERNATIVES = 15  # of a text that may be asked for
 CHOICES = 8  # of a prompt
 NEW_TOKENS = 2048  # of a continuation
+HALF = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,7 @@ class TranslationService:
 
     async def translate(self, call: TranslationCall) -> list[RoutedTranslation]:
         """The translation of each text, in order."""
-        self.check_lengths(call.texts)
+        self.check_texts(call.texts)
         if not 0 <= call.alternatives <= ALTERNATIVES:
             raise Refusal(400, f"At most {ALTERNATIVES} alternatives are given, and not {call.alternatives}")
         if call.html and (call.alternatives or call.alignments):
@@ -138,12 +140,15 @@ class TranslationService:
         return items
 
     def check_generation(self, call: GenerationCall) -> None:
-        self.check_lengths(call.prompts)
+        self.check_texts(call.prompts)
         if not 1 <= call.tokens <= NEW_TOKENS or not 1 <= call.choices <= CHOICES:
             sentence = f"From 1 to {NEW_TOKENS:,} tokens and from 1 to {CHOICES} choices may be asked for"
             raise Refusal(400, f"{sentence}, and not {call.tokens:,} and {call.choices}")
 
-    def check_lengths(self, texts: Sequence[str]) -> None:
+    def check_texts(self, texts: Sequence[str]) -> None:
+        """None too long, and none with half a character, which no model could read and no answer could hold."""
+        if any(HALF.search(text) for text in texts):
+            raise Refusal(400, "A text has half of a surrogate pair in it, which stands for no character")
         longest = max(map(len, texts), default=0)
         if longest > self.characters:
             sentence = f"A text has {longest:,} characters, where at most {self.characters:,} are read"

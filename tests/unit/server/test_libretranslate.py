@@ -92,6 +92,7 @@ def test_html_keeps_its_tags(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
         ({"q": CAT, "source": "en", "target": "xx"}, "en is not translated to xx here; what is: en to fr"),
         ({"q": CAT, "source": "auto", "target": "xx"}, "to xx"),
         ({"q": CAT, "source": "en", "target": "fr", "format": "pdf"}, "format"),
+        ({"q": "half \ud83d", "source": "fr", "target": "fr"}, "surrogate"),
         ({"q": CAT, "source": "en", "target": "fr", "alternatives": 99}, "alternatives"),
         ({"q": CAT, "source": "en", "target": "fr", "format": "html", "alignments": True}, "HTML"),
     ],

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
 import openai
 import pytest
 
+from regard.server import served_models
 from regard.server.app import ServerOptions
 from regard.server.completions import first_stop, ready
 from regard.server.registry import ModelRegistry
+from regard.server.streaming import AbandonedError
 from regard.tasks import Generator
 from tests.server_cases import KEY, PATIENCE, echoing
 
@@ -124,8 +128,39 @@ def test_errors_are_those_of_its_client(client: openai.OpenAI) -> None:
         client.completions.create(model="decoder", prompt="a", max_tokens=999_999)
     with pytest.raises(openai.BadRequestError, match="one choice"):
         client.completions.create(model="decoder", prompt="a", n=2, stream=True)
-    with pytest.raises(openai.APIError, match="at most"):
-        list(client.completions.create(model="decoder", prompt="w5 " * 9_000, stream=True))
+    with pytest.raises(openai.APIStatusError, match="at most 10,000") as error:
+        client.completions.create(model="decoder", prompt="w5 " * 9_000, stream=True)
+    assert error.value.status_code == 413
+
+
+def test_what_goes_wrong_in_a_stream_ends_it_with_the_error(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(*given: Any) -> None:
+        given[-1]("w1")
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(served_models, "stream_continuation", failing)
+    with client_of(url) as client, pytest.raises(openai.APIError, match="ZeroDivisionError"):
+        list(client.completions.create(model="decoder", prompt=PROMPT, stream=True))
+
+
+def test_a_stream_that_nobody_reads_is_broken_off(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    ended = threading.Event()
+
+    def endless(*given: Any) -> None:
+        end = time.monotonic() + PATIENCE
+        try:
+            while time.monotonic() < end:
+                given[-1]("w1 " * (1 + int(10 * (time.monotonic() - end + PATIENCE))))
+        except AbandonedError:
+            ended.set()
+            raise
+
+    monkeypatch.setattr(served_models, "stream_continuation", endless)
+    with client_of(url) as client:
+        with client.completions.create(model="decoder", prompt=PROMPT, stream=True) as stream:
+            next(iter(stream))
+        assert ended.wait(PATIENCE)
+        assert client.completions.create(model="grammar", prompt="The cat sleeps.").choices[0].text == "Le chat dort."
 
 
 def test_a_key_is_asked_for() -> None:
