@@ -83,23 +83,23 @@ class TextRequest:
             yield piece
 
     async def generated(self) -> AsyncIterator[Piece]:
-        """From the thread that owns the model; when nobody listens any more it is told to stop."""
+        """From the thread that owns the model; when nobody listens any more it is asked to stop."""
         self.service.check_generation(self.call)
-        loop, told, gone = asyncio.get_running_loop(), asyncio.Queue[str | None](), False
+        loop, growing, gone = asyncio.get_running_loop(), asyncio.Queue[str | None](), False
 
         def tell(text: str) -> None:
             if gone:
                 raise AbandonedError
-            loop.call_soon_threadsafe(told.put_nowait, text)
+            loop.call_soon_threadsafe(growing.put_nowait, text)
 
         work = StreamedWork(self.model, self.call.tokens, self.call.drawn(), tell)
         (prompt,) = self.call.prompts
         tokens = estimated_tokens(prompt) + self.call.tokens
         answer = asyncio.ensure_future(self.service.submit([QueueItem(work, prompt, tokens)]))
-        answer.add_done_callback(lambda _: told.put_nowait(None))
+        answer.add_done_callback(lambda _: growing.put_nowait(None))
         sent = 0
         try:
-            while (text := await told.get()) is not None:
+            while (text := await growing.get()) is not None:
                 safe = text[: ready(text, self.stops)]
                 if len(safe) > sent:
                     yield Piece(safe[sent:])

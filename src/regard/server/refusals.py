@@ -96,8 +96,8 @@ def as_refusal(error: Exception) -> Refusal:
 
 def invalid_fields(errors: list[Any]) -> str:
     """Which fields are wrong, and what each should be."""
-    told = [f"{'.'.join(str(part) for part in one['loc'] if part != 'body')}: {one['msg']}" for one in errors]
-    return f"Invalid request: {'; '.join(told[:4])}"
+    fields = [f"{'.'.join(str(part) for part in one['loc'] if part != 'body')}: {one['msg']}" for one in errors]
+    return f"Invalid request: {'; '.join(fields[:4])}"
 
 
 def install_refusals(app: FastAPI) -> None:

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from regard.server.refusals import Refusal
 
-FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
+FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")  # which starlette reads by python_multipart
 M = TypeVar("M", bound=BaseModel)
 
 

@@ -12,7 +12,7 @@ from regard.errors import InputError
 from regard.lens.alignment.choice import ReadingChoice
 from regard.lens.alignment.stored_choice import read_choice
 from regard.lens.alignment.translation import search_aligned
-from regard.server.streaming import said, stream_continuation
+from regard.server.streaming import new_text, stream_continuation
 from regard.tasks import Generator, Translator
 from regard.text.scores.alignment_error import Link
 
@@ -154,4 +154,4 @@ def generated(generator: Generator, prompt: Sequence[int], new: Sequence[int], t
     """What is new in a continuation; it has ended if it stopped before it had to."""
     ends = generator.limits(tokens, len(prompt)).end
     ended = bool(new) and new[-1] in ends
-    return GeneratedItem(said(generator, prompt, new), len(prompt), len(new), ended)
+    return GeneratedItem(new_text(generator, prompt, new), len(prompt), len(new), ended)

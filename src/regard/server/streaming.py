@@ -63,7 +63,7 @@ def stream_continuation(
 
     def listen(token: int) -> None:
         new.append(token)
-        on_text(said(generator, prompt, new))
+        on_text(new_text(generator, prompt, new))
 
     rows = torch.tensor([prompt], device=next(generator.model.parameters()).device)
     stepper, prompt_BN = stepper_for(generator.model, rows)
@@ -73,7 +73,7 @@ def stream_continuation(
     return Continuation(generator.tokenizer.decode([*prompt, *ids]), tuple(prompt), tuple(ids))
 
 
-def said(generator: Generator, prompt: Sequence[int], new: Sequence[int]) -> str:
+def new_text(generator: Generator, prompt: Sequence[int], new: Sequence[int]) -> str:
     """What was added to a prompt, but for a letter whose bytes are not all there."""
     whole, before = generator.tokenizer.decode([*prompt, *new]), generator.tokenizer.decode([*prompt])
     return whole.removeprefix(before).rstrip(UNFINISHED)
