@@ -151,7 +151,9 @@ def test_health_metrics_and_openapi() -> None:
 
 def test_what_is_in_flight_is_answered_before_the_end() -> None:
     models, echo = echo_models()
+    others = set(threading.enumerate())
     app = create_app(models)
+    (decoding,) = set(threading.enumerate()) - others
     with listening(app) as (url, server, thread), ThreadPoolExecutor(4) as pool:
         echo.hold()
         first = pool.submit(ask, url, "first")
@@ -164,5 +166,6 @@ def test_what_is_in_flight_is_answered_before_the_end() -> None:
         assert waiting.result().json() == {"translatedText": "WAITING"}
         thread.join(PATIENCE)
         assert not thread.is_alive()
+        assert not decoding.is_alive()
         with pytest.raises(requests.ConnectionError):
             ask(url)
