@@ -21,7 +21,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -41,6 +41,7 @@ GROWTH = 32e6  # bytes that the server may have more at the end of a soak than a
 WARM_UP = 0.2  # the share of a soak in which memory may still settle
 QUEUE = 4096  # tokens that may wait in a soak: some seconds of work, so that there is something to refuse
 IN_FLIGHT = 1500  # requests of a soak that wait at once at most: each is a connection
+IDLE = 3.0  # seconds after which a connection is not used again: the server closes it after five, as it may
 Truth = dict[str, str]
 
 
@@ -104,6 +105,7 @@ class Connection:
     languages: tuple[str, str] = ("en", "fr")
     reader: asyncio.StreamReader | None = None
     writer: asyncio.StreamWriter | None = None
+    answered: float = 0.0  # when, last
 
     async def ask(self, text: str) -> tuple[int, str]:
         """The status, and the translation or what was said instead."""
@@ -117,6 +119,7 @@ class Connection:
         length = re.search(r"content-length: (\d+)", answer)
         assert length is not None
         content = json.loads(await self.reader.readexactly(int(length[1])))
+        self.answered = time.perf_counter()
         return int(answer.split()[1]), content.get("translatedText", content.get("error"))
 
     def close(self) -> None:
@@ -200,7 +203,7 @@ class Soak:
     seconds: float
     outcomes: Counter[str] = field(default_factory=Counter)
     times: list[float] = field(default_factory=list)
-    idle: list[Connection] = field(default_factory=list)
+    idle: deque[Connection] = field(default_factory=deque)
 
     async def run(self) -> None:
         texts, asked = list(self.truth), set[asyncio.Task[None]]()
@@ -220,8 +223,10 @@ class Soak:
         await asyncio.gather(*asked)
 
     async def ask(self, text: str) -> None:
-        connection = self.idle.pop() if self.idle else Connection(self.port)
         asked = time.perf_counter()
+        while self.idle and asked - self.idle[0].answered > IDLE:
+            self.idle.popleft().close()
+        connection = self.idle.pop() if self.idle else Connection(self.port)
         try:
             status, answer = await connection.ask(text)
         except (OSError, EOFError):
