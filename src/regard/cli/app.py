@@ -18,6 +18,7 @@ from regard.cli.look import look
 from regard.cli.models import models
 from regard.cli.plan import plan
 from regard.cli.record import record
+from regard.cli.serve import serve
 from regard.cli.steps import steps
 from regard.cli.train import train
 from regard.cli.translate import translate
@@ -33,7 +34,7 @@ app = typer.Typer(
 )
 for verb in (
     steps, check, plan, train, evaluate, translate, generate, classify, look, record, heads, align, ablate, info,
-    models, export,
+    models, export, serve,
 ):  # fmt: skip
     app.command(cls=VerbCommand, help=flowing(verb.__doc__))(verb)
 

@@ -1,0 +1,199 @@
+"""Work that arrives together is done together, by one thread that owns the models.
+
+The thread takes what has waited longest, and with it whatever else may be decoded in the same batch: up to a number of
+tokens, or until the first of them has waited for its few milliseconds. What fails is done again in halves, down to one
+by one, so that only the text that is to blame gets the error. What nobody waits for any more is not done.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+from regard.server.refusals import Refusal
+
+SMOOTHING = 0.2  # how much the latest batch says of the tokens a second that a client is told to wait by
+
+
+class Work(Protocol):
+    """What is to be done; items of equal work may be done in one call."""
+
+    def run(self, items: Sequence[Any], /) -> Sequence[Any]:
+        """A result for each item, in order."""
+
+    def __hash__(self) -> int: ...
+
+
+class QueueListener(Protocol):
+    """Whoever counts."""
+
+    def batch(self, texts: int, seconds: float) -> None: ...
+
+    def outcome(self, name: str, texts: int = 1) -> None: ...
+
+
+class QueueItem(NamedTuple):
+    """One text, what is to be done with it, and about how many tokens that is."""
+
+    work: Work
+    item: Any
+    tokens: int
+
+
+@dataclass(frozen=True)
+class QueueLimits:
+    """How much is done at once, how long the first of a batch waits for others, and how much may wait."""
+
+    batch_tokens: int = 1024
+    batch_texts: int = 128
+    seconds: float = 0.004
+    queue_tokens: int = 32_768
+
+
+@dataclass(eq=False)
+class Job:
+    """An item that waits, and the future that its result goes to."""
+
+    queued: QueueItem
+    future: asyncio.Future[Any]
+    arrived: float
+
+
+class BatchQueue:
+    """A bounded queue and its thread."""
+
+    def __init__(
+        self, listener: QueueListener, limits: QueueLimits | None = None, prepare: Callable[[], None] | None = None
+    ) -> None:
+        """`prepare` runs once, in the thread that will do all the work."""
+        self.listener, self.limits = listener, limits or QueueLimits()
+        self.waiting: deque[Job] = deque()
+        self.tokens, self.rate, self.closing = 0, 1000.0, False
+        self.changed = threading.Condition()
+        self.prepare = prepare
+        self.thread = threading.Thread(target=self._work, name="regard-batches", daemon=True)
+        self.thread.start()
+
+    async def submit(self, items: Sequence[QueueItem]) -> list[Any]:
+        """The result of each item. A caller that is cancelled takes back what has not begun."""
+        jobs = self._enqueue(items)
+        try:
+            return await asyncio.gather(*(job.future for job in jobs))
+        finally:
+            self._drop(jobs)
+
+    def close(self) -> None:
+        """Finish what waits, then end the thread."""
+        with self.changed:
+            self.closing = True
+            self.changed.notify_all()
+        self.thread.join()
+
+    def _enqueue(self, items: Sequence[QueueItem]) -> list[Job]:
+        loop, tokens, now = asyncio.get_running_loop(), sum(one.tokens for one in items), time.monotonic()
+        jobs = [Job(one, loop.create_future(), now) for one in items]
+        with self.changed:
+            room = self.limits.queue_tokens
+            if self.closing:
+                raise Refusal(503, "The server is shutting down", retry_after=5)
+            if tokens > room:
+                raise Refusal(413, f"That is too much for one request: about {tokens:,} tokens, where {room:,} fit")
+            if self.tokens + tokens > room:
+                self.listener.outcome("refused", len(jobs))
+                sentence = "Too many requests are waiting already; please come again a little later"
+                raise Refusal(429, sentence, retry_after=self.tokens / self.rate)
+            self.waiting.extend(jobs)
+            self.tokens += tokens
+            self.changed.notify_all()
+        return jobs
+
+    def _drop(self, jobs: list[Job]) -> None:
+        unfinished = {job for job in jobs if not job.future.done() or job.future.cancelled()}
+        if not unfinished:
+            return
+        for job in unfinished:
+            job.future.cancel()
+        with self.changed:
+            dropped = [job for job in self.waiting if job in unfinished]
+            self.waiting = deque(job for job in self.waiting if job not in unfinished)
+            self.tokens -= sum(job.queued.tokens for job in dropped)
+        if dropped:
+            self.listener.outcome("dropped", len(dropped))
+
+    def _work(self) -> None:
+        if self.prepare is not None:
+            self.prepare()
+        while jobs := self._next():
+            begin, tokens = time.monotonic(), sum(job.queued.tokens for job in jobs)
+            self._run(jobs)
+            seconds = max(time.monotonic() - begin, 1e-6)
+            self.rate += SMOOTHING * (tokens / seconds - self.rate)
+            self.listener.batch(len(jobs), seconds)
+
+    def _next(self) -> list[Job]:
+        """The next batch; nothing once the queue is closed and empty."""
+        with self.changed:
+            while not self.closing:
+                if not self.waiting:
+                    self.changed.wait()
+                    continue
+                left = self.waiting[0].arrived + self.limits.seconds - time.monotonic()
+                if left <= 0 or self.tokens >= self.limits.batch_tokens:
+                    break
+                self.changed.wait(left)
+            return self._take()
+
+    def _take(self) -> list[Job]:
+        batch: list[Job] = []
+        rest: deque[Job] = deque()
+        tokens = 0
+        for job in self.waiting:
+            fits = not batch or (
+                job.queued.work == batch[0].queued.work
+                and len(batch) < self.limits.batch_texts
+                and tokens + job.queued.tokens <= self.limits.batch_tokens
+            )
+            tokens += job.queued.tokens if fits else 0
+            (batch if fits else rest).append(job)
+        self.waiting, self.tokens = rest, self.tokens - tokens
+        return batch
+
+    def _run(self, jobs: list[Job]) -> None:
+        jobs = [job for job in jobs if not job.future.cancelled()]
+        if not jobs:
+            return
+        try:
+            results = list(jobs[0].queued.work.run([job.queued.item for job in jobs]))
+            assert len(results) == len(jobs), "a result for each item"
+        except Exception as error:  # whatever it is: the thread must go on
+            if len(jobs) == 1:
+                self.listener.outcome("dropped" if jobs[0].future.cancelled() else "failed")
+                settle(jobs[0].future, error=error)
+                return
+            self._run(jobs[: len(jobs) // 2])
+            self._run(jobs[len(jobs) // 2 :])
+            return
+        for job, result in zip(jobs, results, strict=True):
+            settle(job.future, result)
+        self.listener.outcome("answered", len(jobs))
+
+
+def settle(future: asyncio.Future[Any], result: Any = None, error: Exception | None = None) -> None:
+    """Give a result to whoever waits in another thread, if anybody still does."""
+
+    def give() -> None:
+        if future.done():
+            return
+        if error is None:
+            future.set_result(result)
+        else:
+            future.set_exception(error)
+
+    with suppress(RuntimeError):  # its loop has ended, and with it everybody who waited
+        future.get_loop().call_soon_threadsafe(give)
