@@ -16,7 +16,9 @@ PROTECTED = re.compile(
     r"|\$[A-Za-z_]\w*|\$\d+(?![\d.,]*\d)"
 )
 MESSAGE_FORMAT = re.compile(r"\{\s*\w+\s*,\s*(?:plural|select|selectordinal)\s*,")  # ICU: a small program, no sentence
-VOID = frozenset("area base br col embed hr img input link meta param source track wbr".split())
+VOID = frozenset(
+    ["area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr"]
+)
 ORDERED = frozenset(("bpt", "ept", "sc", "ec", "it"))  # codes that begin and end something, each by itself
 
 

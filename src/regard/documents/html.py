@@ -11,7 +11,7 @@ from regard.documents.html_passages import PassageFinder, attribute_spans
 from regard.documents.html_tokens import HtmlToken, tokenize
 from regard.documents.passages import Edit, fixed, with_edits
 from regard.documents.segments import mark, says_translated
-from regard.documents.text_document import TextDocument, Unit
+from regard.documents.text_document import DocumentUnit, TextDocument
 from regard.documents.text_file import TextFile
 
 CHARSET = re.compile(rb"""<meta[^>]*charset\s*=\s*["']?([\w.:-]+)""", re.IGNORECASE)
@@ -28,12 +28,12 @@ class HtmlDocument(TextDocument):
         match = CHARSET.search(start)
         return match[1].decode() if match else None
 
-    def read_units(self) -> list[Unit]:
+    def read_units(self) -> list[DocumentUnit]:
         text = self.file.text
         self.tokens = tokenize(text)
         open_ = not says_translated(text, self.languages) and not self.in_target_language()
         return [
-            Unit(one, f"line {text.count(chr(10), 0, one.start) + 1}", translatable=open_)
+            DocumentUnit(one, f"line {text.count(chr(10), 0, one.start) + 1}", translatable=open_)
             for one in PassageFinder(text, self.tokens).find()
         ]
 

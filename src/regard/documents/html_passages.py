@@ -10,13 +10,51 @@ from regard.documents.html_tokens import HtmlToken
 from regard.documents.passages import Code, Part, Passage, for_html, passage, readable, words
 
 INLINE = frozenset(
-    "a abbr acronym b bdi bdo big cite code data del dfn em font i img ins kbd label mark nobr q rp rt ruby s samp"
-    " small span strike strong sub sup time tt u var wbr".split()
+    [
+        "a",
+        "abbr",
+        "acronym",
+        "b",
+        "bdi",
+        "bdo",
+        "big",
+        "cite",
+        "code",
+        "data",
+        "del",
+        "dfn",
+        "em",
+        "font",
+        "i",
+        "img",
+        "ins",
+        "kbd",
+        "label",
+        "mark",
+        "nobr",
+        "q",
+        "rp",
+        "rt",
+        "ruby",
+        "s",
+        "samp",
+        "small",
+        "span",
+        "strike",
+        "strong",
+        "sub",
+        "sup",
+        "time",
+        "tt",
+        "u",
+        "var",
+        "wbr",
+    ]
 )
-UNTOUCHED = frozenset("code kbd math pre samp script style svg textarea tt var".split())
+UNTOUCHED = frozenset(["code", "kbd", "math", "pre", "samp", "script", "style", "svg", "textarea", "tt", "var"])
 ATTRIBUTES = frozenset(("alt", "aria-label", "placeholder", "title"))
 BUTTONS = frozenset(("button", "reset", "submit"))
-DESCRIPTIONS = frozenset("description og:title og:description twitter:title twitter:description".split())
+DESCRIPTIONS = frozenset(["description", "og:title", "og:description", "twitter:title", "twitter:description"])
 ATTRIBUTE = re.compile(r"""([^\s"'<>/=]+)(?:\s*=\s*("[^"]*"|'[^']*'|[^\s"'=<>`]+))?""")
 
 

@@ -24,6 +24,7 @@ class Code(NamedTuple):
     token: str
     start: int
     end: int
+    written: str | None = None  # what it becomes in a translation, if that is not what stands in the file
 
 
 class Words(NamedTuple):
@@ -54,7 +55,7 @@ class Passage:
     def write(self, target: str, raw: Slice) -> str:
         """A translation as the format has it: its text escaped, its codes as they are in the file."""
         return "".join(
-            self.escape(piece) if isinstance(piece, str) else raw(piece.start, piece.end)
+            self.escape(piece) if isinstance(piece, str) else piece.written or raw(piece.start, piece.end)
             for piece in self.pieces(target)
         )
 
@@ -122,9 +123,9 @@ def trimmed(parts: Sequence[Part]) -> list[Part]:
     """Without the white space, the lone codes and the pairs of tags that stand around all of the words."""
     rest = list(parts)
     while rest:
-        if is_edge(rest[0]):
+        if is_edge(rest[0]) or lacks_partner(rest[0], rest):
             del rest[0]
-        elif is_edge(rest[-1]):
+        elif is_edge(rest[-1]) or lacks_partner(rest[-1], rest):
             del rest[-1]
         elif len(rest) > 2 and encloses(rest):
             rest = rest[1:-1]
@@ -135,6 +136,16 @@ def trimmed(parts: Sequence[Part]) -> list[Part]:
 
 def is_edge(part: Part) -> bool:
     return stands_alone(part) if isinstance(part, Code) else not part.text.strip(SPACE)
+
+
+def lacks_partner(part: Part, parts: Sequence[Part]) -> bool:
+    """Whether a tag opens, or closes, what these parts do not close, or open."""
+    match = TAG.fullmatch(part.token) if isinstance(part, Code) else None
+    if match is None:
+        return False
+    wanted = match["name"], "" if match["end"] else "/"
+    others = (TAG.fullmatch(other.token) for other in parts if isinstance(other, Code))
+    return all(other is None or (other["name"], other["end"]) != wanted for other in others)
 
 
 def stands_alone(code: Code) -> bool:

@@ -6,10 +6,11 @@ import re
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 from regard.documents.guard import has_letters
 from regard.documents.passages import Passage, Slice, Words
-from regard.documents.text_document import TextDocument, Unit
+from regard.documents.text_document import DocumentUnit, TextDocument
 
 LINE = re.compile(r"([ \t]*)([^\r\n]*?)([ \t]*)(\r\n|\r|\n|\Z)")
 NARROW = 40  # letters: lines that are shorter are no wrapped paragraph
@@ -31,9 +32,9 @@ class Paragraph(Passage):
 class PlainText(TextDocument):
     """Text without any markup. It has no place to say that a machine translated it."""
 
-    def read_units(self) -> list[Unit]:
+    def read_units(self) -> list[DocumentUnit]:
         return [
-            Unit(one, f"line {self.file.text.count(chr(10), 0, one.start) + 1}")
+            DocumentUnit(one, f"line {self.file.text.count(chr(10), 0, one.start) + 1}")
             for lines in self.blocks()
             for one in self.passages(lines)
             if has_letters(one.source)
@@ -68,8 +69,5 @@ def is_wrapped(lines: list[re.Match[str]]) -> bool:
         len(lines) > 1
         and width >= NARROW
         and len({line[1] for line in lines[1:]}) == 1
-        and all(
-            len(line[2]) + 1 + len(following[2].split()[0]) > width
-            for line, following in zip(lines, lines[1:], strict=False)
-        )
+        and all(len(line[2]) + 1 + len(following[2].split()[0]) > width for line, following in pairwise(lines))
     )

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from regard.documents.optional import library
 from regard.documents.passages import Edit, Passage, Words, fixed
 from regard.documents.segments import MADE_BY
-from regard.documents.text_document import TextDocument, Unit
+from regard.documents.text_document import DocumentUnit, TextDocument
 from regard.errors import FileError
 
 CHARSET = re.compile(rb"charset=([\w.:-]+)")
@@ -20,6 +20,7 @@ TRANSLATION = re.compile(r"msgstr(?:\[(\d+)\])?\s")
 LINE_ENDS = {ord(sign): "\x01" for sign in "\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"}
 WIDE = 76  # letters of a line between its quotes
 MOST_FORMS = 9
+Targets = dict[tuple[int, ...], str | None]  # of a message, by the forms that each fills
 
 
 class Message(NamedTuple):
@@ -41,7 +42,7 @@ class Catalogue(TextDocument):
         match = CHARSET.search(start)
         return match[1].decode() if match and match[1] != b"CHARSET" else None
 
-    def read_units(self) -> list[Unit]:
+    def read_units(self) -> list[DocumentUnit]:
         self.lines = LINE.findall(self.file.text)
         catalogue = parsed(self.file.text, self.path)
         match = PLURALS.search(catalogue.metadata.get("Plural-Forms", ""))
@@ -57,13 +58,13 @@ class Catalogue(TextDocument):
                 several = ((0,), tuple(range(1, count))) if count > 1 else ((0,),)
                 yield Message(entry, starts[number], starts[number + 1], several if entry.msgid_plural else ((),))
 
-    def units_of(self, message: Message) -> Iterator[Unit]:
+    def units_of(self, message: Message) -> Iterator[DocumentUnit]:
         entry = message.entry
         for forms in message.forms:
             source = entry.msgid_plural if forms and (forms[0] > 0 or len(message.forms) == 1) else entry.msgid
             there = [entry.msgstr_plural.get(form, "") for form in forms] if forms else [entry.msgstr]
             target = there[0] if all(there) else None
-            yield Unit(Passage([Words(source, 0, 0)], 0, 0), f"line {entry.linenum}", target)
+            yield DocumentUnit(Passage([Words(source, 0, 0)], 0, 0), f"line {entry.linenum}", target)
 
     def render(self) -> bytes:
         """In its own encoding; as UTF-8, and saying so, where that lacks a letter."""
@@ -89,7 +90,9 @@ class Catalogue(TextDocument):
                 ]
         return edits
 
-    def changes(self, message: Message, mine: dict[tuple[int, ...], str | None]) -> Iterator[tuple[int, int, list[str]]]:
+    def changes(
+        self, message: Message, mine: dict[tuple[int, ...], str | None]
+    ) -> Iterator[tuple[int, int, list[str]]]:
         """Which lines become which."""
         lines = self.lines[message.first : message.last]
         yield message.first, message.first, [f"# {MADE_BY}"]
@@ -106,7 +109,7 @@ class Catalogue(TextDocument):
             end += 1
         yield message.first + begin, message.first + end, list(self.translations(message.entry, mine))
 
-    def translations(self, entry: Any, mine: dict[tuple[int, ...], str | None]) -> Iterator[str]:
+    def translations(self, entry: Any, mine: Targets) -> Iterator[str]:
         """What was there, and what was filled in."""
         for forms, target in mine.items():
             if not forms:

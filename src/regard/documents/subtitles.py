@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from regard.documents.guard import PROTECTED
 from regard.documents.passages import Code, Edit, Part, Passage, Slice, fixed, for_html, passage, readable, words
 from regard.documents.segments import mark, says_translated
-from regard.documents.text_document import TextDocument, Unit
+from regard.documents.text_document import DocumentUnit, TextDocument
 from regard.documents.xml_spans import same_language
 
 LINE = re.compile(r"([^\r\n]*)(\r\n|\r|\n|\Z)")
@@ -34,12 +34,12 @@ class CueText(Passage):
 class Subtitles(TextDocument):
     """SRT: a number, times, text. It has no place to say that a machine translated it."""
 
-    escape = staticmethod(str)
-    read_text = staticmethod(str)
+    escape: Callable[[str], str] = staticmethod(str)
+    read_text: Callable[[str], str] = staticmethod(str)
 
-    def read_units(self) -> list[Unit]:
+    def read_units(self) -> list[DocumentUnit]:
         return [
-            Unit(one, f"cue {number}", translatable=self.is_open())
+            DocumentUnit(one, f"cue {number}", translatable=self.is_open())
             for number, lines in enumerate(self.cues(), 1)
             for one in self.passages(lines)
         ]
@@ -132,9 +132,7 @@ def two_lines(text: str) -> list[str]:
         return [text]
     tags = [match.span() for match in CODE.finditer(text)]
     cuts = [
-        match.start()
-        for match in re.finditer(" ", text)
-        if not any(start < match.start() < end for start, end in tags)
+        match.start() for match in re.finditer(" ", text) if not any(start < match.start() < end for start, end in tags)
     ]
     if not cuts:
         return [text]

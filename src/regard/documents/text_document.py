@@ -13,7 +13,7 @@ from regard.documents.text_file import UTF_8, TextFile, decode
 
 
 @dataclass(frozen=True)
-class Unit:
+class DocumentUnit:
     """A segment, and the passage it is made from."""
 
     passage: Passage
@@ -45,7 +45,7 @@ class TextDocument(Document):
         return None
 
     @abstractmethod
-    def read_units(self) -> list[Unit]:
+    def read_units(self) -> list[DocumentUnit]:
         """The passages in the order in which people read them."""
 
     def marks(self) -> list[Edit]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from regard.documents.passages import Edit, Passage, Slice, escaped, passage
 from regard.documents.segments import TOOL, Languages
-from regard.documents.text_document import TextDocument, Unit
+from regard.documents.text_document import DocumentUnit, TextDocument
 from regard.documents.xml_spans import (
     XML_NAMES,
     XmlElement,
@@ -19,7 +19,7 @@ from regard.documents.xml_spans import (
 )
 from regard.errors import FileError, InputError
 
-CODES = frozenset("bpt ept it ph ut sub".split())
+CODES = frozenset(["bpt", "ept", "it", "ph", "ut", "sub"])
 ANY = "*all*"
 ORIGIN = '<prop type="x-origin">machine translation</prop>'
 
@@ -31,7 +31,7 @@ class TranslationMemory(TextDocument):
     errors = "xmlcharrefreplace"
     declared_encoding = staticmethod(declared_encoding)
 
-    def read_units(self) -> list[Unit]:
+    def read_units(self) -> list[DocumentUnit]:
         self.root = parse_xml(self.file.text, self.path)
         if self.root.name != "tmx":
             raise FileError(f"{self.path} is no TMX", found=f"<{self.root.name}>", do="export it as TMX")
@@ -64,14 +64,14 @@ class TranslationMemory(TextDocument):
     def variant(self, element: XmlElement, language: str) -> XmlElement | None:
         return next((one for one in element.all("tuv") if same_language(language_of(one), language)), None)
 
-    def unit_of(self, element: XmlElement, name: str) -> Unit | None:
+    def unit_of(self, element: XmlElement, name: str) -> DocumentUnit | None:
         source = self.variant(element, self.pair.source)
         segment = next(iter(source.all("seg")), None) if source else None
         core = passage(inline_parts(self.file.text, segment, CODES), escaped) if segment else None
         if core is None:
             return None
         target = self.variant(element, self.pair.target)
-        return Unit(core, f"unit {name}", self.text_of(target))
+        return DocumentUnit(core, f"unit {name}", self.text_of(target))
 
     def text_of(self, variant: XmlElement | None) -> str | None:
         texts = [

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from regard.documents.passages import Edit, Passage, Slice, escaped, passage
-from regard.documents.text_document import TextDocument, Unit
+from regard.documents.text_document import TextDocument, DocumentUnit
 from regard.documents.xml_spans import (
     XmlElement,
     declared_encoding,
@@ -19,7 +19,9 @@ from regard.documents.xml_spans import (
 )
 from regard.errors import FileError, InputError
 
-CODES = frozenset("bpt ept it ph ut x bx ex sub sc ec cp".split())  # what they hold is no text of this language
+CODES = frozenset("bpt,ept,it,ph,ut,x,bx,ex,sub,sc,ec,cp".split(","))  # what they hold is no text of this language
+    ["bpt", "ept", "it", "ph", "ut", "x", "bx", "ex", "sub", "sc", "ec", "cp"]
+)  # what they hold is no text of this language
 UNTRANSLATED = frozenset(("new", "needs-translation", "initial"))
 MACHINE = {"state": "needs-review-translation", "state-qualifier": "mt-suggestion"}  # 1.2, on the target
 SEGMENT = {"state": "translated", "subState": "regard:mt-suggestion"}  # 2, on the segment
@@ -34,7 +36,7 @@ class Xliff(TextDocument):
     errors = "xmlcharrefreplace"
     declared_encoding = staticmethod(declared_encoding)
 
-    def read_units(self) -> list[Unit]:
+    def read_units(self) -> list[DocumentUnit]:
         self.root = parse_xml(self.file.text, self.path)
         if self.root.name != "xliff":
             raise FileError(f"{self.path} is no XLIFF", found=f"<{self.root.name}>", do="export it as XLIFF")
@@ -71,7 +73,7 @@ class Xliff(TextDocument):
             if element.name == name and element.all("source"):
                 yield element
 
-    def unit_of(self, holder: XmlElement) -> Unit | None:
+    def unit_of(self, holder: XmlElement) -> DocumentUnit | None:
         text = self.file.text
         source = holder.all("source")[0]
         core = passage(inline_parts(text, source, CODES), escaped)
@@ -79,7 +81,7 @@ class Xliff(TextDocument):
             return None
         target = next(iter(holder.all("target")), None)
         place = next((f"unit {one.attributes['id']}" for one in holder.ancestors() if "id" in one.attributes), "")
-        return Unit(core, place, self.translation(holder, source, target), not is_locked(holder))
+        return DocumentUnit(core, place, self.translation(holder, source, target), not is_locked(holder))
 
     def translation(self, holder: XmlElement, source: XmlElement, target: XmlElement | None) -> str | None:
         """What stands in the target, unless it only waits for a translation."""

@@ -13,9 +13,7 @@ from regard.errors import FileError
 
 XML_NAMES = "http://www.w3.org/XML/1998/namespace"
 DECLARED = re.compile(rb"""^\s*<\?xml[^>]*encoding\s*=\s*["']([\w.:-]+)""")
-MARKUP = re.compile(
-    r"""<!\[CDATA\[(?P<data>.*?)\]\]>|<!--.*?-->|<\?.*?\?>|<(?:[^>"']|"[^"]*"|'[^']*')*>""", re.DOTALL
-)
+MARKUP = re.compile(r"""<!\[CDATA\[(?P<data>.*?)\]\]>|<!--.*?-->|<\?.*?\?>|<(?:[^>"']|"[^"]*"|'[^']*')*>""", re.DOTALL)
 INDENT = re.compile(r"\r?\n[ \t]*\Z")
 NAME = re.compile(r"</?([^\s/>]+)")
 
