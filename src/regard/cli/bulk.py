@@ -17,7 +17,8 @@ from regard.errors import InputError
 
 if TYPE_CHECKING:
     from regard.tasks.bulk.translate_files import BulkOutcome, BulkProgress, Engine
-    from regard.tasks.translator import SearchOptions, Translation
+    from regard.tasks.pipeline import Best
+    from regard.tasks.translator import SearchOptions
 
 EVERY = 10.0  # seconds between two lines where nobody watches
 
@@ -33,6 +34,8 @@ class BulkOptions(NamedTuple):
     cluster: str | None
     chunk: int | None
     anew: bool
+    plain: bool
+    glossary: Path | None
 
 
 def translate_to(model: str, files: list[Path], out: Path | None, search: SearchOptions, how: BulkOptions) -> None:
@@ -47,12 +50,13 @@ def translate_to(model: str, files: list[Path], out: Path | None, search: Search
         raise InputError("alignments are read while translating standard input", do="leave out --out, or --alignments")
     from regard.interop.folders import where
     from regard.tasks.bulk.translate_files import BulkRequest, translate_files
+    from regard.tasks.glossary import Glossary
 
     if note := where(model).note:
         typer.echo(f"note: {note}", err=True)
     request = BulkRequest(
         model, files, out, search, json_line if how.output == "json" else text_line, how.output, how.device, how.dtype,
-        how.batch, how.chunk, how.anew,
+        how.batch, how.chunk, how.anew, not how.plain, None if how.glossary is None else Glossary.read(how.glossary),
     )  # fmt: skip
     try:
         with BulkBar() as bar, redirect_stdout(sys.stderr):  # Ray prints where a worker died; that is no translation
@@ -74,11 +78,11 @@ def engine_for(how: BulkOptions) -> Engine:
     return partial(translate_with_ray, workers=how.workers, cluster=how.cluster)
 
 
-def text_line(source: str, best: list[Translation]) -> str:
+def text_line(source: str, best: Best) -> str:
     return as_line(best)
 
 
-def json_line(source: str, best: list[Translation]) -> str:
+def json_line(source: str, best: Best) -> str:
     return as_json(source, best)
 
 

@@ -14,9 +14,10 @@ from regard.errors import InputError
 
 if TYPE_CHECKING:
     from regard.cli.translation_lines import Links
-    from regard.tasks.translator import SearchOptions, Translation, Translator
+    from regard.tasks.pipeline import Best
+    from regard.tasks.translator import SearchOptions, Translator
 
-    BestAndLinks = tuple[list[Translation], Links]
+    BestAndLinks = tuple[Best, Links]
 
 LINES = 64  # of a batch, where nothing is said
 AHEAD = 8  # batches translated together if as many lines are there: enough to put texts of like length together
@@ -46,13 +47,22 @@ def translate(
     ),
     long: str = typer.Option("split", metavar="split|refuse", help="What to do with lines too long for the model."),
     alignments: bool = typer.Option(False, "--alignments", help="A tab behind each translation, and its links."),
-    json: bool = typer.Option(False, "--json", help="A JSON object for each line, with scores."),
+    json: bool = typer.Option(False, "--json", help="A JSON object for each line, with doubt, or scores."),
+    glossary: Path | None = typer.Option(
+        None, metavar="TSV", help="Terms to use: source, a tab, target; --json says which could not be."
+    ),
+    bare: bool = typer.Option(
+        False, "--plain", help="The bare model, line by line, whatever stands there; as with --nbest and --alignments."
+    ),
     device: str = typer.Option("auto", help="auto, cpu, cuda or mps."),
     dtype: str = typer.Option(
         "float32", metavar="float32|bfloat16|float16", help="In which numbers to compute: half of them suit a GPU."
     ),
 ) -> None:
     """Translate standard input to standard output, one line for each line, in order, as soon as it is there.
+
+    Lines may be as people type them: several sentences, capitals, no punctuation; addresses, placeholders, tags, emoji
+    and code come out as they went in. --json shows the doubt of each, 0 to 1, by the probabilities of the model.
 
     Empty lines stay empty. A line that is too long to be read at once is translated in pieces, sentence by sentence. A
     Hugging Face folder is decoded as its generation config says: the text is the one that transformers gives.
@@ -69,11 +79,15 @@ def translate(
     options: SearchOptions = {
         "beams": beams, "alpha": alpha, "nbest": nbest, "max_length": max_length, "long": long, "stop": stop,
     }  # fmt: skip
+    if glossary is not None and (bare or alignments or nbest > 1):
+        raise InputError(
+            "a glossary is for whole texts", found="--plain, --nbest or --alignments", do="leave out one of them"
+        )
     if files or out is not None:
         from regard.cli.bulk import BulkOptions, translate_to
 
         output = "json" if json else "alignments" if alignments else "text"
-        how = BulkOptions(output, device, dtype, batch, workers or 1, cluster, chunk, anew)
+        how = BulkOptions(output, device, dtype, batch, workers or 1, cluster, chunk, anew, bare, glossary)
         translate_to(model, files or [], out, options, how)
         return
     if anew or (workers, cluster, chunk) != (None, None, None):
@@ -86,7 +100,7 @@ def translate(
     task = load_as(Translator, model, device)
     task.batch = batch
     task.compute_in(dtype)
-    search = AligningSearch(task, options, model) if alignments else PlainSearch(task, options)
+    search = AligningSearch(task, options, model) if alignments else LineSearch(task, options, bare, glossary)
     cut_lines = 0
     batches = read_batches(AHEAD * (batch or LINES), full=search.chooses)
     for source, (best, links) in answer_lines(batches, search):
@@ -96,21 +110,27 @@ def translate(
         typer.echo(cut_words(cut_lines), err=True)
 
 
-class PlainSearch:
-    """Translations alone."""
+class LineSearch:
+    """Translations alone: of the bare model, or by its pipeline, with the terms of a file."""
 
-    def __init__(self, task: Translator, how: SearchOptions) -> None:
-        self.task, self.how = task, how
+    def __init__(self, task: Translator, how: SearchOptions, bare: bool = True, terms: Path | None = None) -> None:
+        from regard.tasks.glossary import Glossary
+
+        self.task, self.how, self.bare = task, how, bare
+        self.glossary = None if terms is None else Glossary.read(terms)
 
     def chooses(self) -> bool:
         """Whether the next texts decide how all are answered: then they may not be those that happen to be there."""
         return False
 
     def __call__(self, texts: list[str]) -> Sequence[BestAndLinks]:
-        return [(best, None) for best in self.task.search(texts, **self.how)]
+        from regard.tasks.pipeline import search_lines
+
+        results = search_lines(self.task, texts, self.how, pipeline=not self.bare, glossary=self.glossary)
+        return [(best, None) for best in results]
 
 
-class AligningSearch(PlainSearch):
+class AligningSearch(LineSearch):
     """Translations with the links of their words; where they are read is chosen once, and told."""
 
     def __init__(self, task: Translator, how: SearchOptions, model: str) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from regard.cli.lines import plain
 
 if TYPE_CHECKING:
+    from regard.tasks.pipeline import Best
     from regard.tasks.translator import Translation
     from regard.text.scores.alignment_error import Link
 
@@ -22,11 +23,11 @@ def cut_words(lines: int) -> str:
     )
 
 
-def as_line(best: list[Translation], links: Links = None) -> str:
+def as_line(best: Best, links: Links = None) -> str:
     """Translations on one line, whatever is in them, each with its links behind it if it has any."""
     from regard.text.scores.alignment_error import pharaoh
 
-    if not any(one.text for one in best):
+    if not any(one.text.strip() for one in best):
         return ""
     cells = [[plain(one.text)] for one in best]
     for cell, own_links in zip(cells, links or (), strict=False):
@@ -34,15 +35,28 @@ def as_line(best: list[Translation], links: Links = None) -> str:
     return "\t".join(part for cell in cells for part in cell)
 
 
-def as_json(source: str, best: list[Translation], links: Links = None) -> str:
+def as_json(source: str, best: Best, links: Links = None) -> str:
+    """With doubt and unused terms if a pipeline gave them, else with the scores of the search."""
     import json
 
-    nbest: list[dict[str, Any]] = [{"text": one.text, "score": one.score, "cut": one.cut} for one in best]
-    for one, own_links in zip(nbest, links or (), strict=False):
-        one["alignment"] = own_links
-    whole = {"source": source, "translation": best[0].text, "cut": best[0].cut}
-    whole |= {"alignment": links[0]} if links else {}
-    return escape_line_ends(json.dumps(whole | {"nbest": nbest}, ensure_ascii=False))
+    from regard.tasks.pipeline import TranslatedText
+
+    whole: dict[str, Any] = {"source": source, "translation": best[0].text, "cut": best[0].cut}
+    if isinstance(best[0], TranslatedText):
+        whole |= {"doubt": best[0].doubt, "unused_terms": best[0].unused_terms}
+    else:
+        whole |= {"alignment": links[0]} if links else {}
+        whole["nbest"] = [{"text": one.text, "score": one.score, "cut": one.cut} for one in searched(best)]
+        for one, own_links in zip(whole["nbest"], links or (), strict=False):
+            one["alignment"] = own_links
+    return escape_line_ends(json.dumps(whole, ensure_ascii=False))
+
+
+def searched(best: Best) -> list[Translation]:
+    """Those of the bare model."""
+    from regard.tasks.translator import Translation
+
+    return [one for one in best if isinstance(one, Translation)]
 
 
 def escape_line_ends(notation: str) -> str:

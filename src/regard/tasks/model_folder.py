@@ -16,7 +16,7 @@ from regard.models import Decoder, Encoder, load_model
 from regard.models.checkpoint import Model, read_settings
 from regard.tasks.classifier import Classifier
 from regard.tasks.generator import Generator
-from regard.tasks.long_texts import recipe_of, trained_longest
+from regard.tasks.long_texts import recipe_of, trained_longest, trained_slots
 from regard.tasks.translator import Translator
 from regard.text.bpe import Paired, read_tokenizer
 from regard.text.tokenizer import Codec
@@ -51,8 +51,10 @@ def load(name: str | Path, device: str = "auto") -> Task:
         return Generator(model, tokenizer, model_folder.generation)
     if isinstance(model, Encoder):
         return Classifier(model, tokenizer, mask_token(model_folder.folder))
-    longest = trained_longest(model_folder.folder) if model_folder.generation is None else None
-    return Translator(model, tokenizer, model_folder.generation, longest)
+    if model_folder.generation is not None:
+        return Translator(model, tokenizer, model_folder.generation)
+    longest, slots = trained_longest(model_folder.folder), trained_slots(model_folder.folder)
+    return Translator(model, tokenizer, longest=longest, knows_slots=slots)
 
 
 def find(name: str | Path) -> ModelFolder:

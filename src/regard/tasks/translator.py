@@ -27,13 +27,15 @@ LONGEST = 256  # ids of a text, read or said, where nothing else is known
 class Translation(NamedTuple):
     """One way to say it, and the score it was chosen by: a log probability over a penalty for length.
 
-    `cut` says that it came to the most tokens allowed before it came to an end. The score of a text that was split is
-    the sum over its pieces.
+    `cut` says that it came to the most tokens allowed before it came to an end. `log_probability` is without that
+    penalty, over so many `tokens`, the end included. The numbers of a text that was split are sums over its pieces.
     """
 
     text: str
     score: float
     cut: bool = False
+    log_probability: float = 0.0
+    tokens: int = 0
 
 
 class SearchOptions(TypedDict, total=False):
@@ -62,9 +64,11 @@ class Translator:
         tokenizer: Codec,
         generation: Generation | None = None,
         longest: int | None = None,
+        *,
+        knows_slots: bool = False,
     ) -> None:
-        """`longest`: the most tokens of a text in training, where that is known."""
-        self.model, self.tokenizer, self.generation = model, tokenizer, generation
+        """`longest`: the most tokens of a text in training, where that is known. `knows_slots`: it has learned them."""
+        self.model, self.tokenizer, self.generation, self.knows_slots = model, tokenizer, generation, knows_slots
         positions = None if generation is None else getattr(model.config, "max_length", None)
         known = [number for number in (longest, self.learned, positions) if number is not None]
         self.longest_source = min(known, default=LONGEST)  # tokens of a text that are read at once
@@ -140,11 +144,13 @@ class Translator:
         device = next(self.model.parameters()).device
         for numbers in token_batches([len(row) for row in rows], self.batch, how.width, device):
             for number, best in zip(numbers, self.decode([rows[n] for n in numbers], how, limits), strict=True):
-                best_by_number[number] = [
-                    Translation(self.tokenizer.decode(output_ids(one)), one.score, was_cut(one, limits))
-                    for one in best[:nbest]
-                ]
+                best_by_number[number] = [self.translation(one, how, limits) for one in best[:nbest]]
         return [best_by_number[number] for number in range(len(rows))]
+
+    def translation(self, one: Hypothesis, how: Beams, limits: Limits) -> Translation:
+        ids = output_ids(one)
+        total = one.score * (how.divisor(len(ids)) if how.width > 1 else 1.0)  # a greedy score is divided by nothing
+        return Translation(self.tokenizer.decode(ids), one.score, was_cut(one, limits), total, len(ids))
 
     @torch.no_grad()
     def decode(self, rows: list[list[int]], how: Beams, limits: Limits) -> list[list[Hypothesis]]:
@@ -208,5 +214,6 @@ def join_pieces(pieces: list[list[Translation]], nbest: int) -> list[Translation
     for rank in range(max(map(len, pieces))):
         ranked = [best[min(rank, len(best) - 1)] for best in pieces]
         text = " ".join(one.text for one in ranked if one.text)
-        whole.append(Translation(text, sum(one.score for one in ranked), any(one.cut for one in ranked)))
+        _, scores, cut, totals, tokens = zip(*ranked, strict=True)
+        whole.append(Translation(text, sum(scores), any(cut), sum(totals), sum(tokens)))
     return whole

@@ -88,7 +88,7 @@ def test_bytes_that_are_no_text_and_odd_separators_keep_the_lines(folders: dict[
 @pytest.mark.parametrize("name", ["marian", "own"])
 def test_lines_too_long_for_the_model(name: str, folders: dict[str, str]) -> None:
     longest = {"marian": 64, "own": 256}[name]
-    how = ("translate", folders[name], "--max-length", "3", "--beams", "1", "--batch", "1")
+    how = ("translate", folders[name], "--plain", "--max-length", "3", "--beams", "1", "--batch", "1")
     lines = ["w1"] * 10 + ["w1 w2. " * longest, "", "w3"]
     result = run(*how, given="\n".join(lines) + "\n")
     assert result.exit_code == 0, result.stderr

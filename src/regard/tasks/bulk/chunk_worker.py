@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import torch
 
@@ -14,12 +14,14 @@ from regard.errors import FileError, InputError, RegardError
 from regard.interop.folders import locate
 from regard.tasks.bulk.job_folder import Chunk, JobFolder, Translated, chunks_of
 from regard.tasks.bulk.manifest import Manifest, model_digest
+from regard.tasks.glossary import Glossary
 from regard.tasks.long_texts import TooLongError
 from regard.tasks.model_folder import load
-from regard.tasks.translator import Translation, Translator
+from regard.tasks.pipeline import Best, search_lines
+from regard.tasks.translator import SearchOptions, Translator
 
 TRIES = 3  # workers that a chunk may cost before it is taken for the reason
-WriteLine = Callable[[str, list[Translation]], str]  # a line of the output, from the line read and its translations
+WriteLine = Callable[[str, Best], str]  # a line of the output, from the line read and its translations
 
 
 class ChunkResult(NamedTuple):
@@ -73,7 +75,7 @@ class ChunkWorker:
                 do="fewer --workers or a smaller --batch need less; the same command goes on",
             )
         try:
-            results = self.load_model(manifest).search(source, **manifest.search)
+            results = self.search(source, manifest)
         except TooLongError as error:
             line = chunk.first + error.number
             raise TooLongError(line, error.tokens, error.longest, error.text, what=f"in {file}, line") from None
@@ -81,6 +83,11 @@ class ChunkWorker:
         cut = sum(any(one.cut for one in best) for best in results)
         job.write(chunk, Translated(written, cut, f"{socket.gethostname()}:{os.getpid()}"))
         return chunk.size
+
+    def search(self, lines: list[str], manifest: Manifest) -> Sequence[Best]:
+        options = cast(SearchOptions, manifest.search)
+        glossary = None if manifest.glossary is None else Glossary(manifest.glossary)
+        return search_lines(self.load_model(manifest), lines, options, pipeline=manifest.pipeline, glossary=glossary)
 
     def open_job(self) -> Manifest:
         if self.manifest is None:

@@ -43,6 +43,8 @@ class Manifest(NamedTuple):
     output: str  # how a line is written
     chunk: int  # lines of a chunk
     dtype: str = DTYPES[0]  # in which numbers is computed
+    pipeline: bool = False  # or the bare model
+    glossary: dict[str, str] | None = None
     version: str = __version__
     format: int = FORMAT
 
@@ -79,6 +81,7 @@ class Manifest(NamedTuple):
         return [
             ("model", *model), *options, ("output", before.output, self.output),
             ("lines a chunk", before.chunk, self.chunk), ("dtype", before.dtype, self.dtype),
+            ("pipeline", before.pipeline, self.pipeline), ("glossary", before.glossary, self.glossary),
             ("version of regard", before.version, self.version),
         ]  # fmt: skip
 

@@ -13,7 +13,9 @@ from regard.interop.folders import where
 from regard.tasks.bulk.chunk_worker import ChunkResult, ChunkWorker, WorkerOptions, WriteLine
 from regard.tasks.bulk.job_folder import JobFolder, chunks_of
 from regard.tasks.bulk.manifest import Manifest, chunk_size, model_digest, output_paths, survey
-from regard.tasks.translator import DTYPES, SearchOptions, Translation
+from regard.tasks.glossary import Glossary
+from regard.tasks.pipeline import Best
+from regard.tasks.translator import DTYPES, SearchOptions
 
 
 class BulkProgress(NamedTuple):
@@ -53,7 +55,7 @@ OnProgress = Callable[[BulkProgress], None]
 Engine = Callable[[WorkerOptions, Sequence[int]], Iterator[ChunkResult]]
 
 
-def first_text(source: str, best: list[Translation]) -> str:
+def first_text(source: str, best: Best) -> str:
     """The best translation on one line."""
     return " ".join(best[0].text.split())
 
@@ -68,7 +70,7 @@ class BulkRequest:
     """What to translate and how. `label` stands for `write_line` in the manifest: another way of writing has another.
 
     `chunk` is how many lines are kept together, by default by how many there are. `anew` throws away what an earlier
-    run left, and writes over an output that is there.
+    run left, and writes over an output that is there. `pipeline`: texts as people type them, not the bare model.
     """
 
     model: str
@@ -82,6 +84,8 @@ class BulkRequest:
     batch: int | None = None
     chunk: int | None = None
     anew: bool = False
+    pipeline: bool = False
+    glossary: Glossary | None = None
 
 
 def translate_files(
@@ -123,7 +127,18 @@ def manifest_for(request: BulkRequest, folder: Path) -> Manifest:
     documents = tuple(survey(file, output) for file, output in zip(request.files, outputs, strict=True))
     chunk = request.chunk or chunk_size(sum(document.lines for document in documents))
     search = {name: value for name, value in request.search.items() if value is not None}
-    return Manifest(documents, request.model, model_digest(folder), search, request.label, chunk, request.dtype)
+    terms = None if request.glossary is None else request.glossary.terms
+    return Manifest(
+        documents,
+        request.model,
+        model_digest(folder),
+        search,
+        request.label,
+        chunk,
+        request.dtype,
+        request.pipeline,
+        terms,
+    )
 
 
 def settle(job: JobFolder, manifest: Manifest, anew: bool) -> bool:
