@@ -53,9 +53,9 @@ class WordPassage(Passage):
     closing: str = ""
 
     def write(self, target: str, raw: Slice) -> str:
-        around = [
+        before, behind = (
             [part.text if isinstance(part, Words) else part for part in side] for side in (self.before, self.behind)
-        ]
+        )
         output: list[tuple[tuple[str, str], str]] = []
         current, text = self.base, ""
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from regard.documents.passages import Edit, Passage, Slice, escaped, passage
-from regard.documents.text_document import TextDocument, DocumentUnit
+from regard.documents.text_document import DocumentUnit, TextDocument
 from regard.documents.xml_spans import (
     XmlElement,
     declared_encoding,
@@ -19,7 +19,7 @@ from regard.documents.xml_spans import (
 )
 from regard.errors import FileError, InputError
 
-CODES = frozenset("bpt,ept,it,ph,ut,x,bx,ex,sub,sc,ec,cp".split(","))  # what they hold is no text of this language
+CODES = frozenset(
     ["bpt", "ept", "it", "ph", "ut", "x", "bx", "ex", "sub", "sc", "ec", "cp"]
 )  # what they hold is no text of this language
 UNTRANSLATED = frozenset(("new", "needs-translation", "initial"))
