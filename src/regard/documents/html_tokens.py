@@ -21,15 +21,9 @@ def tokenize(text: str) -> list[HtmlToken]:
     parser = TokenParser(text)
     parser.feed(text)
     parser.close()
-    starts = [token.start for token in parser.tokens]
-    ended = [
-        token._replace(end=end)
-        for token, end in zip(parser.tokens, [*starts[1:], len(text)], strict=True)
-        if end > token.start
-    ]
-    if not ended or ended[0].start > 0:
-        ended.insert(0, HtmlToken("other", 0, ended[0].start if ended else len(text)))
-    return joined(ended)
+    begun = [HtmlToken("other", 0, 0), *parser.tokens]  # nothing, unless what comes first is no token
+    ends = [*(token.start for token in parser.tokens), len(text)]
+    return joined([token._replace(end=end) for token, end in zip(begun, ends, strict=True) if end > token.start])
 
 
 def joined(tokens: list[HtmlToken]) -> list[HtmlToken]:

@@ -21,7 +21,9 @@ FRONT = re.compile(
 )
 # What makes a line something else than a paragraph.
 BLOCK = re.compile(r"#{1,6}(?=\s|$)|[-+*](?=\s|$)|\d{1,9}(?=[.)](?:\s|$))|>|~~~|```|[-=_*]{2,}$")
-SIGNS = "*_`[]~"  # what may mean something inside a line
+# What means something inside a line, unless it stands alone, or a low line inside a word.
+SIGNS = r"`|\*(?!(?<=\s\*)\s)|_(?!(?<=\w_)\w|(?<=\s_)\s)|\](?=[(\[:])"
+UNUSUAL = "[]~"  # what means something only together with others, so that it may stay where the source has it
 PIPE = re.compile(r"(?<!\\)\|")
 
 
@@ -42,10 +44,9 @@ class MarkdownPassage(Passage):
 
     def written(self, text: str) -> str:
         plain = ENTITY.sub(lambda match: html.unescape(match[0]), text)
-        plain = re.sub(r"&(?=#?\w+;)|<(?=[A-Za-z/!?])", r"\\\g<0>", plain)
-        for sign in SIGNS:
-            if sign not in self.plain:
-                plain = plain.replace(sign, f"\\{sign}")
+        plain = re.sub(r"\\(?=[!-/:-@\[-`{-~]|$)|&(?=#?\w+;)|<(?=[A-Za-z/!?])", r"\\\g<0>", plain)
+        unusual = "".join(re.escape(sign) for sign in UNUSUAL if sign not in self.plain)
+        plain = re.sub(f"{SIGNS}|[{unusual}]" if unusual else SIGNS, r"\\\g<0>", plain)
         return plain.replace("|", r"\|") if self.in_table else plain
 
 

@@ -47,7 +47,7 @@ TOOLS = (
     '<button type="button" data-sort="doubt" aria-pressed="false">Most doubtful first</button></div>\n'
     '<label><input type="checkbox" id="only"> only what is new</label>\n'
     '<label class="find">Find <input type="search" id="find"></label>\n'
-    '<p class="keys"><kbd>↑</kbd> <kbd>↓</kbd> to move, <kbd>Enter</kbd> for the words,'
+    '<p class="keys"><kbd>↑</kbd> <kbd>↓</kbd> to move, <kbd>Enter</kbd> for the alignment,'
     " <kbd>d</kbd> to sort by doubt</p>\n</div>"
 )
 HEADINGS = (
