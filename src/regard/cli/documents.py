@@ -94,7 +94,7 @@ def languages_of(model: str) -> tuple[str, str] | None:
 
 def tell(output: Path, report: DocumentReport) -> None:
     """One line of what was done, and one for each thing that a person should look at."""
-    counts = [f"{report.filled:,} of {report.segments:,} segments filled in", f"{report.kept:,} kept"]
+    counts = [f"{report.filled:,} of {report.segments:,} segments filled in", f"{report.unchanged:,} kept"]
     counts += [f"{report.fallbacks:,} translated between their tags"] if report.fallbacks else []
     typer.echo(f"wrote {output}: {', '.join(counts)}", err=True)
     if report.in_target_language:

@@ -72,31 +72,31 @@ class PassageFinder:
         while place < len(self.tokens):
             last = untouched_until(self.tokens, place)
             if last is None:
-                self.take(self.tokens[place], place)
+                self.take(self.tokens[place])
                 place += 1
             else:
-                self.keep(self.tokens[place], self.tokens[last].end, place)
+                self.keep(self.tokens[place], self.tokens[last].end)
                 place = last + 1
         self.close()
         return sorted(self.passages, key=lambda one: (one.start, -one.end))
 
-    def take(self, token: HtmlToken, place: int) -> None:
+    def take(self, token: HtmlToken) -> None:
         text = self.text[token.start : token.end]
         if token.kind in ("open", "empty"):
             self.passages += attribute_passages(self.text, token)
         if token.kind == "text":
             self.run += words(text, token.start, flowing_text)
         elif token.kind == "comment":
-            self.keep(token, token.end, place)
+            self.keep(token, token.end)
         elif token.name in INLINE:
             self.run.append(Code(on_one_line(text), token.start, token.end))
         else:
             self.close()
 
-    def keep(self, token: HtmlToken, end: int, place: int) -> None:
+    def keep(self, token: HtmlToken, end: int) -> None:
         """Something that is not translated: in a line of text it is one code, elsewhere the end of a block."""
         if token.kind == "comment" or token.name in INLINE:
-            self.run.append(Code(f"<{token.name or 'note'}{place}/>", token.start, end))
+            self.run.append(Code(f"<{token.name or 'note'}{len(self.run)}/>", token.start, end))
         else:
             self.close()
 

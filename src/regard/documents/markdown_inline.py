@@ -82,7 +82,8 @@ class InlineWalker:
     def text(self, token: Any) -> None:
         if token.type == "text_special":
             self.stroked.add(token.content)
-            self.runs[-1].append(Words(literal(token.content), *self.span(self.need(token.markup))))
+            text = "&amp;" if token.content == "&" else literal(token.content)  # what follows may make it an entity
+            self.runs[-1].append(Words(text, *self.span(self.need(token.markup))))
             return
         end = self.need(token.content)
         self.plain |= set(token.content)
@@ -90,9 +91,13 @@ class InlineWalker:
             if is_note:
                 self.code(f"<note{self.number()}/>", self.at + len(piece))
             else:
-                start, _ = self.span(self.at + len(piece))
-                self.runs[-1] += words(piece, start, literal)
+                self.runs[-1] += [self.placed(part) for part in words(piece, self.at, literal)]
+                self.span(self.at + len(piece))
         assert self.at == end
+
+    def placed(self, part: Part) -> Part:
+        """A part of the paragraph as a part of the file, where a sign may have a stroke before it."""
+        return part._replace(start=self.positions[part.start], end=self.positions[part.end - 1] + 1)
 
     def line_break(self, kind: str) -> None:
         match = BREAK.match(self.content, self.at)

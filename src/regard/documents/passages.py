@@ -108,15 +108,14 @@ def with_edits(text: str, edits: Sequence[Edit]) -> str:
 
 
 def words(raw: str, start: int, read: Callable[[str], str] = str) -> list[Part]:
-    """Text of a file as parts, the white space around it apart; `read` makes of the rest what people read."""
+    """Text of a file as parts, the white space around it apart; `read` makes of them what people read."""
     match = EDGES.fullmatch(raw)
     assert match is not None
-    parts = [
-        Words(match[group] if group == 2 else " ", start + match.start(group), start + match.end(group))
+    return [
+        Words(read(match[group]), start + match.start(group), start + match.end(group))
         for group in (1, 2, 3)
         if match[group]
     ]
-    return [part._replace(text=read(part.text)) if part.text.strip(SPACE) else part for part in parts]
 
 
 def trimmed(parts: Sequence[Part]) -> list[Part]:

@@ -32,10 +32,10 @@ class WordPart(TextDocument):
     def read_units(self) -> list[DocumentUnit]:
         text = self.file.text
         root = parse_xml(text, self.path)
-        found = (
+        passages = (
             paragraph_passage(text, one) for one in root.walk() if one.name == "p" and one.space in (WORDS, STRICT)
         )
-        return [DocumentUnit(one, self.path.name) for one in found if one is not None]
+        return [DocumentUnit(one, self.path.name) for one in passages if one is not None]
 
 
 class WordDocument(Document):

@@ -87,11 +87,11 @@ class Xliff(TextDocument):
         """What stands in the target, unless it only waits for a translation."""
         if target is None:
             return None
-        said, asked = (
+        translation, original = (
             "".join(part[0] for part in inline_parts(self.file.text, one, CODES)).strip() for one in (target, source)
         )
         state = target.attributes.get("state") or holder.attributes.get("state") or ""
-        return None if not said or (said == asked and state in UNTRANSLATED) else said
+        return None if not translation or (translation == original and state in UNTRANSLATED) else translation
 
     def edits(self) -> list[Edit]:
         return [

@@ -150,10 +150,10 @@ def same_language(one: str, other: str) -> bool:
     return re.split("[-_]", one.strip().lower())[0] == re.split("[-_]", other.strip().lower())[0]
 
 
-def inline_parts(text: str, element: XmlElement, kept: frozenset[str]) -> list[Part]:
-    """The content of an element as text and tags; elements named in `kept`, or not to be translated, are one code."""
+def inline_parts(text: str, element: XmlElement, codes: frozenset[str]) -> list[Part]:
+    """The content of an element as text and tags; elements named in `codes`, or not to be translated, are one code."""
     parts: list[Part] = []
-    whole = {child.start: child for child in element.walk() if child is not element and is_kept(child, kept)}
+    whole = {child.start: child for child in element.walk() if child is not element and is_kept(child, codes)}
     at = element.inner
     while at < element.close:
         match = MARKUP.search(text, at, element.close)
@@ -169,13 +169,13 @@ def inline_parts(text: str, element: XmlElement, kept: frozenset[str]) -> list[P
     return parts
 
 
-def is_kept(element: XmlElement, kept: frozenset[str]) -> bool:
+def is_kept(element: XmlElement, codes: frozenset[str]) -> bool:
     wish = element.attributes.get("translate") or element.attributes.get("mtype")
-    return element.name in kept or wish in ("no", "protected")
+    return element.name in codes or wish in ("no", "protected")
 
 
 def token_for(raw: str, element: XmlElement | None, number: int) -> str:
-    """How markup stands in a segment: a short code for what is kept whole, else the tag as it is."""
+    """How markup stands in a segment: a short code for what is codes whole, else the tag as it is."""
     if element is not None and not (element.is_empty_tag and len(raw) < 40):
         return f"<{element.name}{number}/>"
     if raw.startswith(("<!", "<?")):

@@ -66,7 +66,7 @@ class DocumentReport(NamedTuple):
         return sum(row.filled for row in self.rows)
 
     @property
-    def kept(self) -> int:
+    def unchanged(self) -> int:
         """Segments that are as they were."""
         return self.segments - self.filled
 

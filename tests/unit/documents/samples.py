@@ -173,7 +173,7 @@ title: The page
 # The title **of** it #
 
 The *first* [link](/a_b "t") and `code`, a snake_case, 2 * 3 and \\*no\\*
-wrapped line  
+wrapped line\x20\x20
 after a break &amp; ![a cat](cat.png) [guide] and [these words][guide] <b>bold</b>
 
 > A quote[^1]

@@ -1,4 +1,4 @@
-"""What holds for documents of every format: structure is kept, a second run changes nothing, nothing is half written."""
+"""What holds for every format: structure is kept, a second run changes nothing, nothing is half written."""
 
 from __future__ import annotations
 
@@ -69,7 +69,11 @@ def skeleton(name: str, data: bytes) -> object:
     if kind == "md":
         tokens = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(re.sub(r"<!-- Mach.*-->", "", text))
         inline = [sorted(one.type for one in token.children or [] if one.type not in TEXT) for token in tokens]
-        return [token.type for token in tokens], inline, [token.content for token in tokens if token.type in ("fence", "code_block", "html_block")]
+        return (
+            [token.type for token in tokens],
+            inline,
+            [token.content for token in tokens if token.type in ("fence", "code_block", "html_block")],
+        )
     return [bool(line.strip()) for line in text.split("\n\n")]
 
 
@@ -214,4 +218,6 @@ def test_only_what_is_translatable_can_be_filled_in(tmp_path: Path) -> None:
     for number in (*locked, 99, -1):
         with pytest.raises(InputError, match="cannot be filled in"):
             document.fill(number, "x")
-    assert [open_document(save(tmp_path / name, SAMPLES[name]), LANGUAGES).bilingual for name in BILINGUAL] == [True] * 4
+    assert [open_document(save(tmp_path / name, SAMPLES[name]), LANGUAGES).bilingual for name in BILINGUAL] == [
+        True
+    ] * 4

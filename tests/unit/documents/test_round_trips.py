@@ -30,8 +30,44 @@ LANGUAGES = Languages("en", "fr")
 quick = settings(max_examples=60, deadline=None)
 words = st.sampled_from(["cat", "The", "été", "a b", "5", "%s", "{name}", "snake_case", "x.", "日本", "Ω"])
 letters = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc", "Co"]), max_size=12)
-TAGS = ["<b>", "</b>", "<i class='x > y'>", "</i>", "<br>", "<p>", "</p>", "<div>", "</div>", "<code>", "</code>", "<img alt='cat'>"]
-SIGNS = ["*", "**", "_", "`", "[", "]", "(", ")", "(/u)", "!", "<", ">", "&", "&amp;", "\\", "~~", "|", "#", "- ", "1. ", "> ", "<b>"]
+TAGS = [
+    "<b>",
+    "</b>",
+    "<i class='x > y'>",
+    "</i>",
+    "<br>",
+    "<p>",
+    "</p>",
+    "<div>",
+    "</div>",
+    "<code>",
+    "</code>",
+    "<img alt='cat'>",
+]
+SIGNS = [
+    "*",
+    "**",
+    "_",
+    "`",
+    "[",
+    "]",
+    "(",
+    ")",
+    "(/u)",
+    "!",
+    "<",
+    ">",
+    "&",
+    "&amp;",
+    "\\",
+    "~~",
+    "|",
+    "#",
+    "- ",
+    "1. ",
+    "> ",
+    "<b>",
+]
 ODD = ["<", ">", "&", "&lt;", "&nbsp;", "&bogus;", "<!-- c -->", "<?pi?>", "<![CDATA[x]]>", '"', "'", "\t"]
 
 
@@ -110,7 +146,8 @@ def test_subtitles(texts: list[str]) -> None:
 def test_text_in_xml(text: str, other: str) -> None:
     raw = escaped(text.replace("<", "&lt;").replace("&", "&amp;"))
     assert escaped(readable(raw)) == raw
-    xml = f'<xliff version="1.2"><file><trans-unit id="1"><source>cat {raw}<g id="1">{raw}</g></source></trans-unit></file></xliff>'
+    source_xml = f'<source>cat {raw}<g id="1">{raw}</g></source>'
+    xml = f'<xliff version="1.2"><file><trans-unit id="1">{source_xml}</trans-unit></file></xliff>'
     document = Xliff(Path("a.xlf"), None, TextFile(xml))
     document.fill(0, document.segments()[0].source)
     root = etree.fromstring(document.render())
