@@ -30,7 +30,7 @@ def translate(
         help="An encoder-decoder: a folder, a model that ships (regard models), or a name on the hub (en-fr).",
     ),
     files: list[Path] | None = typer.Argument(
-        None, metavar="FILE", help="Files to translate to --out, chunk by chunk; also compressed (gz, xz, zst)."
+        None, metavar="FILE", help="Files to translate to --out: documents, or lines, also compressed (gz, xz, zst)."
     ),
     source: str | None = typer.Option(None, "--from", metavar="CODE", help="Translate from this language (en)."),
     target: str | None = typer.Option(None, "--to", metavar="CODE", help="Into this language (fr)."),
@@ -54,6 +54,9 @@ def translate(
     json: bool = typer.Option(False, "--json", help="A JSON object for each line, with doubt, or scores."),
     glossary: Path | None = typer.Option(
         None, metavar="TSV", help="Terms to use: source, a tab, target; --json says which could not be."
+    ),
+    review: Path | None = typer.Option(
+        None, metavar="HTML", help="A page beside --out: source, translation, doubt and alignment, side by side."
     ),
     bare: bool = typer.Option(
         False, "--plain", help="The bare model, line by line, whatever stands there; as with --nbest and --alignments."
@@ -92,6 +95,10 @@ def translate(
     where the last one stopped, however it ended. --workers shares the chunks among processes of this machine, --cluster
     among those of a Ray cluster, which all see --out under the same name (both need the extra ray); one that dies is
     replaced. One line for each line, in order, whoever translated it.
+
+    Documents (.po .xliff .tmx .srt .vtt .html .md .docx) keep their structure, tags and placeholders: only what is not
+    translated is filled in, and marked as machine-made where the format can say so; a second run changes nothing.
+    --review writes a page to read the translation over, the most doubtful first if you like.
     """
     from regard.cli.shipped_choice import model_for, split_model
 
@@ -107,12 +114,18 @@ def translate(
         )
     if files or out is not None:
         from regard.cli.bulk import BulkOptions, translate_to
+        from regard.cli.documents import DocumentOptions, are_documents, translate_documents
 
+        if are_documents(files or [], review):
+            lines_only = json or alignments or bare or (workers, cluster, chunk) != (None, None, None)
+            for_documents = DocumentOptions(device, dtype, batch, glossary, review, anew, lines_only)
+            translate_documents(model, files or [], out, options, for_documents)
+            return
         output = "json" if json else "alignments" if alignments else "text"
         how = BulkOptions(output, device, numbers, engine, batch, workers or 1, cluster, chunk, anew, bare, glossary)
         translate_to(model, files, out, options, how)
         return
-    if anew or (workers, cluster, chunk) != (None, None, None):
+    if anew or review or (workers, cluster, chunk) != (None, None, None):
         raise InputError(
             "workers and chunks are for files", found="standard input", do="regard translate MODEL FILE --out FILE"
         )

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
-from importlib import import_module
-from typing import cast
+from collections.abc import Awaitable, Callable
 
-Translate = Callable[[list[str]], Sequence[str]]
+from regard.documents.html import translate_html
+
 ROUNDS = 8  # of asking: one for the texts, and a few for those whose tags a translation has lost
-
-
-def translate_html(html: str, translate: Translate) -> str:
-    """The document with its texts translated."""
-    return cast(str, import_module("regard.documents.html").translate_html(html, translate))
 
 
 async def translate_document(html: str, translate: Callable[[list[str]], Awaitable[list[str]]]) -> str:

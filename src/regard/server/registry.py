@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from regard.errors import InputError
-from regard.interop.folders import where
-from regard.server.detection import detect
+from regard.interop.folders import languages_of, where
 from regard.server.language_names import language_code
 from regard.server.refusals import Refusal
 from regard.server.served_models import ServedModel
 from regard.tasks import Classifier, Generator
-from regard.tasks.long_texts import recipe_of
 from regard.tasks.model_folder import Task
+from regard.text.languages import detect
 
 SURE = 0.9  # of a language, for a text in it to be left as it is
 
@@ -84,15 +83,6 @@ class ModelRegistry:
         return await asyncio.to_thread(detect, text, self.languages) if self.languages else []
 
 
-def languages_of(folder: Path) -> tuple[str, str] | None:
-    """What a folder's recipe says that it translates from and to."""
-    data = recipe_of(folder).get("data", {})
-    languages = data.get("languages") if isinstance(data, dict) else None
-    if not isinstance(languages, list) or len(languages) != 2:
-        return None
-    return language_code(str(languages[0])), language_code(str(languages[1]))
-
-
 def open_models(names: Sequence[str], load: Callable[[Path], Task]) -> ModelRegistry:
     """The models of these names, each a name or folder, with `=en:fr` behind it where it does not say so itself."""
     return ModelRegistry([open_model(name, load) for name in names])
@@ -108,7 +98,7 @@ def open_model(given: str, load: Callable[[Path], Task]) -> ServedModel:
         source, colon, target = spelt.partition(":")
         if not (source and colon and target):
             raise InputError("languages are two codes", found=f"{spelt!r}", do=f"regard serve {name}=en:fr")
-        languages = language_code(source), language_code(target)
+        languages = source, target
     if isinstance(task, Generator):
         return ServedModel.of(served_name(name), task, place.folder, None)
     if isinstance(task, Classifier):
@@ -121,7 +111,8 @@ def open_model(given: str, load: Callable[[Path], Task]) -> ServedModel:
             found="no languages under [data] of a recipe.toml beside it",
             do=f"say so: regard serve {name}=en:fr",
         )
-    return ServedModel.of(served_name(name), task, place.folder, languages)
+    source, target = map(language_code, languages)
+    return ServedModel.of(served_name(name), task, place.folder, (source, target))
 
 
 def served_name(name: str) -> str:

@@ -14,6 +14,7 @@ from regard.lens.alignment.stored_choice import read_choice
 from regard.lens.alignment.translation import search_aligned
 from regard.server.streaming import new_text, stream_continuation
 from regard.tasks import Generator, Translator
+from regard.tasks.pipeline import search_lines
 from regard.text.scores.alignment_error import Link
 
 BEAMS = 4  # at least, where several translations of a text are asked for
@@ -66,8 +67,8 @@ def estimated_tokens(text: str) -> int:
 
 
 def translate_with(translator: Translator, texts: Sequence[str]) -> list[str]:
-    """The translation of each text."""
-    return [best[0].text for best in translator.search(texts)]
+    """The translation of each text, whatever people have typed."""
+    return [best[0].text for best in search_lines(translator, texts, {})]
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ CHUNKS = 1_000  # about so many where that is possible
 COMPRESSED = (".gz", ".xz", ".zst")
 
 
-class Document(NamedTuple):
+class JobDocument(NamedTuple):
     """A file to translate: where it is, where its translation goes, how many lines it has, and their hash."""
 
     file: str
@@ -34,7 +34,7 @@ class Document(NamedTuple):
 class Manifest(NamedTuple):
     """All that decides what a job gives. How many workers, where and on what device they work is not among it."""
 
-    documents: tuple[Document, ...]
+    documents: tuple[JobDocument, ...]
     model: str
     model_sha256: str
     search: dict[str, Any]  # options of `Translator.search` that were given
@@ -52,7 +52,7 @@ class Manifest(NamedTuple):
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Manifest:
-        documents = tuple(Document(**document) for document in data["documents"])
+        documents = tuple(JobDocument(**document) for document in data["documents"])
         return cls(**{**data, "documents": documents})
 
     def changes(self, before: Manifest) -> list[str]:
@@ -86,13 +86,13 @@ class Manifest(NamedTuple):
         ]  # fmt: skip
 
 
-def survey(path: Path, output: Path) -> Document:
+def survey(path: Path, output: Path) -> JobDocument:
     """Read a file through once; a line that nobody would wait for is refused before anything is translated."""
     digest, count = hashlib.sha256(), 0
     for count, line in enumerate(lines(path), 1):
         digest.update(line + b"\n")
         check_lengths([line.decode("utf-8", errors="replace")], what=f"in {path}, line", first=count)
-    return Document(str(path), str(output.absolute()), count, digest.hexdigest())
+    return JobDocument(str(path), str(output.absolute()), count, digest.hexdigest())
 
 
 def chunk_size(count: int) -> int:

@@ -11,9 +11,9 @@ import pytest
 
 from regard.errors import InputError
 from regard.interop.folders import model_digest
-from regard.tasks.bulk.manifest import Document, Manifest, chunk_size, output_paths, survey
+from regard.tasks.bulk.manifest import JobDocument, Manifest, chunk_size, output_paths, survey
 
-BASE = Manifest((Document("a.txt", "/a.fr", 3, "x"),), "grammar", "m", {"beams": 4}, "text", 100)
+BASE = Manifest((JobDocument("a.txt", "/a.fr", 3, "x"),), "grammar", "m", {"beams": 4}, "text", 100)
 
 
 def test_a_manifest_survives_its_file() -> None:
@@ -33,8 +33,8 @@ def test_a_manifest_survives_its_file() -> None:
         (BASE._replace(model="en-fr", model_sha256="n"), "model: grammar, now en-fr"),
         (BASE._replace(model_sha256="n"), "model: grammar, now grammar (other files under the same name)"),
         (BASE._replace(version="9.9"), "version of regard"),
-        (BASE._replace(documents=(Document("a.txt", "/a.fr", 4, "y"),)), "a.txt: 3 lines before, now 4"),
-        (BASE._replace(documents=(Document("a.txt", "/b.fr", 3, "x"),)), "where a.txt goes: /a.fr, now /b.fr"),
+        (BASE._replace(documents=(JobDocument("a.txt", "/a.fr", 4, "y"),)), "a.txt: 3 lines before, now 4"),
+        (BASE._replace(documents=(JobDocument("a.txt", "/b.fr", 3, "x"),)), "where a.txt goes: /a.fr, now /b.fr"),
         (BASE._replace(documents=BASE.documents * 2), "inputs: 1, now 2"),
     ],
 )
@@ -45,7 +45,7 @@ def test_every_change_is_named(now: Manifest, words: str) -> None:
 
 def test_the_same_text_or_model_under_another_name_is_the_same() -> None:
     assert BASE._replace(model="copy").changes(BASE) == []
-    assert BASE._replace(documents=(Document("b.txt", "/a.fr", 3, "x"),)).changes(BASE) == []
+    assert BASE._replace(documents=(JobDocument("b.txt", "/a.fr", 3, "x"),)).changes(BASE) == []
 
 
 def test_a_survey_counts_lines_as_they_are_translated(tmp_path: Path) -> None:
