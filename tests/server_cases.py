@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import socket
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import requests
@@ -114,21 +111,3 @@ def metric(url: str, line: str) -> float:
     """A number of /metrics, 0 where it is not told."""
     page = requests.get(f"{url}/metrics", timeout=PATIENCE).text.splitlines()
     return float(next((one.split()[-1] for one in page if one.startswith(line + " ")), 0))
-
-
-def with_html(monkeypatch: Any) -> None:
-    """Where the reader of HTML is not there, one that takes what stands between tags as one text."""
-    if find_spec("regard.documents") is not None:
-        return
-    import re
-
-    def translate_html(html: str, translate: Callable[[list[str]], list[str]]) -> str:
-        parts = re.split(r"(<[^>]+>)", html)
-        texts = [part for part in parts if part.strip() and not part.startswith("<")]
-        done = iter(translate(texts))
-        return "".join(next(done) if part.strip() and not part.startswith("<") else part for part in parts)
-
-    module: Any = ModuleType("regard.documents.html")
-    module.translate_html = translate_html
-    monkeypatch.setitem(sys.modules, "regard.documents", ModuleType("regard.documents"))
-    monkeypatch.setitem(sys.modules, "regard.documents.html", module)

@@ -11,7 +11,7 @@ import requests
 from regard.server.app import ServerOptions
 from regard.server.registry import ModelRegistry
 from regard.server.served_models import ServedModel
-from tests.server_cases import KEY, PATIENCE, EchoTranslator, echoing, running, with_html
+from tests.server_cases import KEY, PATIENCE, EchoTranslator, echoing, running
 
 
 @pytest.fixture(autouse=True)
@@ -35,7 +35,6 @@ def test_texts_are_translated(client: deepl.Translator) -> None:
 
 
 def test_tags_are_kept(client: deepl.Translator, monkeypatch: pytest.MonkeyPatch) -> None:
-    with_html(monkeypatch)
     one = client.translate_text("<p>The cat sleeps.</p>", source_lang="EN", target_lang="FR", tag_handling="html")
     assert one.text == "<p>Le chat dort.</p>"
 

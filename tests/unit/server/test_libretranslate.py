@@ -11,7 +11,7 @@ from deep_translator.exceptions import AuthorizationException
 from libretranslatepy import LibreTranslateAPI
 
 from regard.server.app import ServerOptions
-from tests.server_cases import KEY, PATIENCE, echoing, with_html
+from tests.server_cases import KEY, PATIENCE, echoing
 
 CAT = "The cat sleeps."
 
@@ -77,7 +77,6 @@ def test_what_is_in_its_language_already_stays_as_it_is(url: str) -> None:
 
 
 def test_html_keeps_its_tags(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    with_html(monkeypatch)
     html = "<ul><li>The cat sleeps.</li><li>The dog is big.</li></ul>"
     answer = ask(url, q=[html, "<p>The cat sleeps.</p>"], source="en", target="fr", format="html").json()
     assert answer["translatedText"] == [

@@ -9,9 +9,10 @@ import pytest
 
 import regard
 from regard.errors import InputError
+from regard.interop.folders import languages_of
 from regard.server.language_names import language_code
 from regard.server.refusals import Refusal
-from regard.server.registry import ModelRegistry, languages_of, open_model
+from regard.server.registry import ModelRegistry, open_model
 from regard.server.served_models import ServedModel
 from regard.tasks.model_folder import Task
 from tests.server_cases import EchoTranslator
