@@ -33,7 +33,7 @@ class HtmlDocument(TextDocument):
         self.tokens = tokenize(text)
         open_ = not says_translated(text, self.languages) and not self.in_target_language()
         return [
-            DocumentUnit(one, f"line {text.count(chr(10), 0, one.start) + 1}", translatable=open_)
+            DocumentUnit(one, self.place(one.start), translatable=open_)
             for one in PassageFinder(text, self.tokens).find()
         ]
 

@@ -63,7 +63,7 @@ class Markdown(TextDocument):
         self.environment: dict[str, Any] = {}
         open_ = not says_translated(text, self.languages)
         return [
-            DocumentUnit(one, f"line {text.count(chr(10), 0, one.start) + 1}", translatable=open_)
+            DocumentUnit(one, self.place(one.start), translatable=open_)
             for one in self.passages(self.parser.parse(shown, self.environment))
         ]
 

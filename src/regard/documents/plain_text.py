@@ -34,7 +34,7 @@ class PlainText(TextDocument):
 
     def read_units(self) -> list[DocumentUnit]:
         return [
-            DocumentUnit(one, f"line {self.file.text.count(chr(10), 0, one.start) + 1}")
+            DocumentUnit(one, self.place(one.start))
             for lines in self.blocks()
             for one in self.passages(lines)
             if has_letters(one.source)

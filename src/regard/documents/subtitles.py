@@ -38,8 +38,9 @@ class Subtitles(TextDocument):
     read_text: Callable[[str], str] = staticmethod(str)
 
     def read_units(self) -> list[DocumentUnit]:
+        is_open = self.is_open()
         return [
-            DocumentUnit(one, f"cue {number}", translatable=self.is_open())
+            DocumentUnit(one, f"cue {number}", translatable=is_open)
             for number, lines in enumerate(self.cues(), 1)
             for one in self.passages(lines)
         ]

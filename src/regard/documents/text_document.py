@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from abc import abstractmethod
+from bisect import bisect_left
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -36,6 +38,7 @@ class TextDocument(Document):
         """`file`: the text, where it was read already."""
         super().__init__(path, languages)
         self.file = file or decode(read_whole(path), path, self.declared_encoding, self.default_encoding)
+        self.line_ends = [match.start() for match in re.finditer("\n", self.file.text)]
         self.units = self.read_units()
         self.read = [unit.segment for unit in self.units]
 
@@ -51,6 +54,10 @@ class TextDocument(Document):
     def marks(self) -> list[Edit]:
         """What else changes in a file with machine translations in it: a language, a note."""
         return []
+
+    def place(self, at: int) -> str:
+        """Where a position is, for people."""
+        return f"line {bisect_left(self.line_ends, at) + 1}"
 
     def read_segments(self) -> list[Segment]:
         return self.read

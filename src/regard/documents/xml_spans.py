@@ -175,7 +175,7 @@ def is_kept(element: XmlElement, codes: frozenset[str]) -> bool:
 
 
 def token_for(raw: str, element: XmlElement | None, number: int) -> str:
-    """How markup stands in a segment: a short code for what is codes whole, else the tag as it is."""
+    """How markup stands in a segment: a short code for what stays whole, else the tag as it is."""
     if element is not None and not (element.is_empty_tag and len(raw) < 40):
         return f"<{element.name}{number}/>"
     if raw.startswith(("<!", "<?")):
