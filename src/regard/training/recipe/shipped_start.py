@@ -31,8 +31,8 @@ def shipped_start(
 ) -> ShippedStart | None:
     """The model that ships for the languages of two columns, if they leave no doubt; `languages` if they were said."""
     known = general_translators()
-    if not known or any(map(is_grammar, files)):
-        return None
+    if not known or any(map(is_grammar, files)) or (len(files) == 2 and options.columns is not None):
+        return None  # the last is for the recipe to refuse
     if guess_kind(tuple(files), base, options=options.read_options) != "pairs":
         return None
     languages = languages or languages_of_columns(files, base, options)

@@ -16,7 +16,7 @@ from tests.training_cases import TINY, EventRecorder, go, settings
 
 
 def resolved(what: Path | str, *given: str) -> Training:
-    return resolve(Request(str(what), Path(), list(given))).training
+    return resolve(Request(str(what), Path(), list(given), scratch=True)).training
 
 
 @pytest.mark.parametrize("name", names())

@@ -41,7 +41,7 @@ def test_a_model_is_fine_tuned_with_its_own_tokenizer_sizes_and_rate(place: Path
     train(place / "new.tsv", out, start=start, settings=SHORT, listener=heard, **CPU)
     size, count = read_start(str(start)).vocabulary, read_start(str(start)).parameters
     assert heard.notes.split("\n")[0] == (
-        f"starts from {start} ({count:,} parameters), its tokenizer ({size} tokens), rate 0.001, 0 steps of warm-up"
+        f"starts from {start} ({count:,} parameters), its tokenizer ({size} tokens), rate 0.0003, 0 steps of warm-up"
     )
     assert (out / "tokenizer.json").read_bytes() == (start / "tokenizer.json").read_bytes()
     assert load_model(out).config == load_model(start).config
@@ -51,7 +51,7 @@ def test_a_model_is_fine_tuned_with_its_own_tokenizer_sizes_and_rate(place: Path
         "joint": True,
         "fold": False,
     }  # the one that is used, not a default
-    assert (recipe["start"], recipe["training"]["rate"]) == (str(start), 1e-3)
+    assert (recipe["start"], recipe["training"]["rate"]) == (str(start), 3e-4)
     assert "model" not in recipe  # its sizes are those of the start
     assert train(place / "new.tsv", out, start=start, settings=SHORT, **CPU).status == "already finished"
 

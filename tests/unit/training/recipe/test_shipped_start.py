@@ -17,7 +17,7 @@ from regard.text.grammar import sentences
 from regard.training import train
 from regard.training.evaluate import evaluate, read_data
 from regard.training.recipe import shipped_start as module
-from regard.training.recipe.file_options import NO_OPTIONS
+from regard.training.recipe.file_options import NO_OPTIONS, FileOptions
 from regard.training.recipe.fine_tuning import ANCHOR
 from regard.training.recipe.resolve import Request, resolve
 from regard.training.recipe.shipped_start import languages_of_columns, shipped_start
@@ -158,7 +158,7 @@ def test_a_budget_of_minutes_sizes_the_steps_and_not_the_model(place: Path, tmp_
     assert done.status == "finished"
     assert load_model(tmp_path / "mine").config == load_model(place / "model").config
     recipe = tomllib.loads((tmp_path / "mine" / "recipe.toml").read_text(encoding="utf-8"))
-    assert (recipe["start"], recipe["training"]["rate"]) == ("en-fr", 1e-3)
+    assert (recipe["start"], recipe["training"]["rate"]) == ("en-fr", 3e-4)
 
 
 def test_its_domain_gets_better_and_it_still_knows_the_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -168,7 +168,13 @@ def test_its_domain_gets_better_and_it_still_knows_the_rest(tmp_path: Path, monk
     write_rows(tmp_path / "polite.tsv", rows[:200])
     write_rows(tmp_path / "test.tsv", rows[200:])
     how = {"training.steps": 40, "training.batch_tokens": 512, "training.validate_every": 40, "data.held": 10}
-    train("polite.tsv", tmp_path / "mine", data=tmp_path, settings=settings(how, {"decoding.beams": 1}), **CPU)
+    train(
+        "polite.tsv",
+        tmp_path / "mine",
+        data=tmp_path,
+        settings=settings(how, {"training.rate": 1e-3, "decoding.beams": 1}),
+        **CPU,
+    )
     new, old = read_data(str(tmp_path / "test.tsv")), read_data("grammar:test:30:11")
     start, mine = load("en-fr", "cpu"), load(tmp_path / "mine", "cpu")
     assert evaluate(mine, new, beams=1)["bleu"] > evaluate(start, new, beams=1)["bleu"] + 5
@@ -205,3 +211,8 @@ def test_a_run_that_was_stopped_is_anchored_where_it_began(place: Path, tmp_path
     train("pairs.tsv", tmp_path / "cut", data=place, settings=how, **CPU)
     whole, cut = (own_tensors(load_model(tmp_path / name)) for name in ("whole", "cut"))
     assert all(torch.equal(tensor, cut[name]) for name, tensor in whole.items())
+
+
+def test_what_is_wrong_with_the_files_is_said_as_ever(place: Path) -> None:
+    with pytest.raises(InputError, match="columns are for a single file"):
+        resolve(Request(["side.0", "side.1"], place, options=FileOptions((0, 1), "utf-16")))
