@@ -54,11 +54,11 @@ class Sieve:
     def __init__(self, checks: Checks, report: CorpusReport, unwanted: Collection[bytes] = ()) -> None:
         self.checks, self.report, self.unwanted = checks, report, unwanted
         self.equal = 0
-        self.seen = 0  # rows, whatever became of them
+        self.read_rows = 0  # rows, whatever became of them
 
     def sift(self, row: RawRow) -> tuple[str, ...] | None:
         """The texts of a row as they are used, or None if it is dropped."""
-        self.seen += 1
+        self.read_rows += 1
         if row.problem:
             self.drop(row, row.problem)
             return None

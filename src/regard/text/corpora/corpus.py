@@ -100,7 +100,7 @@ class Corpus:
                 continue
             if sides:
                 sides.add(texts, row.line)
-            yield CorpusRow(texts, number, row.file, row.line, sieve.seen - 1)
+            yield CorpusRow(texts, number, row.file, row.line, sieve.read_rows - 1)
         undecoded.finish(note)
         if sides:
             sides.finish(note)

@@ -73,13 +73,13 @@ class StageText:
         unwanted = self.unwanted(stage)
         files: list[Path] = []
         for number, rows in enumerate(self.rows(stage)):
-            path, seen = place / f"{number}.txt", set[bytes]()
+            path, digests = place / f"{number}.txt", set[bytes]()
             with ExitStack() as open_:
                 sides = [open_.enter_context(open_lines(one)) for one in (path, reference_file(path))]
                 for row in rows:
                     name = digest(row[0])
-                    if name not in seen and name not in unwanted and self.wanted(stage, row[0]):
-                        seen.add(name)
+                    if name not in digests and name not in unwanted and self.wanted(stage, row[0]):
+                        digests.add(name)
                         put(sides, row)
             files.append(path)
         return files

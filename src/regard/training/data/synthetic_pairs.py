@@ -78,19 +78,19 @@ def write_pairs(
 
     Gives how many there are, and what was left out and why.
     """
-    kept, faults = 0, Counter[str]()
+    count, faults = 0, Counter[str]()
     with files[0].open("w", encoding="utf-8") as sources, files[1].open("w", encoding="utf-8") as targets:
         for text, translation, reference in rows:
             if fault := keep.fault(text, translation, reference):
                 faults[fault] += 1
                 continue
-            kept += 1
+            count += 1
             source, target = (translation, text) if back else (text, translation)
             sources.write(f"{TAG} {source}\n" if tag else f"{source}\n")
             targets.write(f"{target}\n")
     for file in files:
         sync(file)
-    return kept, dict(sorted(faults.items()))
+    return count, dict(sorted(faults.items()))
 
 
 def text_lines(path: Path) -> Iterator[str]:

@@ -46,9 +46,9 @@ def with_guided_alignment(objective: Loss, weight: float, name: str = "") -> Los
     """The same loss, and `weight` times how far the head is from the links of the batch."""
 
     def guided(model: Any, batch: BatchTensors, agreement: Tensor) -> Tensor:
-        with seen_head(model, guided_reading(model, name)) as seen:
+        with seen_head(model, guided_reading(model, name)) as captured:
             loss = objective(model, batch, agreement)
-        return loss + weight * link_loss(seen[-1], batch["links"])
+        return loss + weight * link_loss(captured[-1], batch["links"])
 
     return guided
 
@@ -56,18 +56,18 @@ def with_guided_alignment(objective: Loss, weight: float, name: str = "") -> Los
 @contextmanager
 def seen_head(model: nn.Module, reading: AttentionReading) -> Iterator[list[Tensor]]:
     """For the length of a with block, the log weights (B, Q, K) of one head each time that the model attends there."""
-    seen: list[Tensor] = []
+    captured: list[Tensor] = []
     head = slice(reading.heads[0], reading.heads[0] + 1)
 
     def look(site: str, call: Attend, query: Tensor, key: Tensor, value: Tensor, **options: Any) -> Tensor:
         with torch.autocast(query.device.type, enabled=False):
             parts = (part[:, head].float() for part in (query, key, value))
             _, steps = attend(*parts, mask=options.get("mask"), see="steps")
-            seen.append(steps.masked.clamp(min=LOWEST).log_softmax(-1)[:, 0])
+            captured.append(steps.masked.clamp(min=LOWEST).log_softmax(-1)[:, 0])
         return call(query, key, value, **options)
 
     with seams(model)[reading.site].hooked(look, innermost=True):
-        yield seen
+        yield captured
 
 
 def link_loss(log_weights_BQK: Tensor, links_BQK: Tensor) -> Tensor:

@@ -67,15 +67,15 @@ class Stages:
             )
         text = StageText(self.recipe, self.options.base, self.options.out / FOLDER / "text", emit)
         counts = text.write()
-        made: list[SyntheticSource] = []
+        sources: list[SyntheticSource] = []
         for stage in stages_of(self.recipe):
             if stage.trained:
                 outcome = self.train(stage, text.folder, counts, emit)
                 if outcome.status == "interrupted":
                     return outcome
-            made += self.translate(stage, text, emit)
-        write_synthetic(self.options.out, made)
-        report = [{"stage": one.stage, "pairs": one.pairs, "left_out": one.left_out} for one in made]
+            sources += self.translate(stage, text, emit)
+        write_synthetic(self.options.out, sources)
+        report = [{"stage": one.stage, "pairs": one.pairs, "left_out": one.left_out} for one in sources]
         RunFolder(self.options.out).update(synthetic=report)
         return None
 

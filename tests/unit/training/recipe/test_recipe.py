@@ -222,6 +222,8 @@ def of(part: type, name: str) -> st.SearchStrategy[Any]:
     high = limits["Lt"].lt if "Lt" in limits else low + 1000
     if field.annotation is bool:
         return st.booleans()
+    if field.annotation is str:
+        return TEXTS
     if field.annotation is int:
         return st.integers(int(low), int(high))
     return st.floats(low, high, exclude_min="Gt" in limits, exclude_max="Lt" in limits, allow_subnormal=False)
