@@ -60,6 +60,7 @@ def translate_documents(
         raise InputError("a review is of one file", found=f"{len(files)} files", do="translate them one by one")
     from regard.cli.loading import load_as
     from regard.cli.waiting import ProgressBar
+    from regard.interop.folders import languages_of, locate
     from regard.tasks import Translator
     from regard.tasks.bulk.manifest import output_paths
     from regard.tasks.document_translation import DocumentRequest, translate_document
@@ -68,7 +69,7 @@ def translate_documents(
 
     outputs = output_paths(files, out)
     glossary = None if how.glossary is None else Glossary.read(how.glossary)
-    languages = languages_of(model)
+    languages = languages_of(locate(model))
     task = load_as(Translator, model, how.device)
     task.batch = how.batch
     task.compute_in(how.dtype)
@@ -80,16 +81,6 @@ def translate_documents(
         tell(output, report)
         if how.review is not None:
             write_review(how.review, file, report, languages, links_of(task, model, report))
-
-
-def languages_of(model: str) -> tuple[str, str] | None:
-    """From which language a model translates into which, by its recipe."""
-    from regard.training.evaluate.origin import table
-
-    match table(model, "data").get("languages"):
-        case [str(source), str(target)]:
-            return source, target
-    return None
 
 
 def tell(output: Path, report: DocumentReport) -> None:

@@ -37,6 +37,9 @@ def serve(
     wait: float = typer.Option(4.0, min=0, max=1000, help="Milliseconds that a text waits for others to join it."),
     queue_tokens: int = typer.Option(32_768, min=1, help="Tokens, about, that may wait; beyond, 429 is answered."),
     device: str = typer.Option("auto", help="auto, cpu, cuda or mps."),
+    engine: str = typer.Option(
+        "torch", metavar="torch|ctranslate2", help="What computes: ctranslate2 is faster on a CPU (extra fast)."
+    ),
 ) -> None:
     """Serve models over HTTP, as clients of LibreTranslate, DeepL and OpenAI ask for it.
 
@@ -55,7 +58,7 @@ def serve(
     from regard.tasks import load
 
     listener = listening(host, port)  # before models are read: a port that is taken is told at once
-    registry = open_models(models or usual_models(), partial(load, device=device))
+    registry = open_models(models or usual_models(), partial(load, device=device, engine=engine))
     options = ServerOptions(
         api_keys=tuple(api_key or ()),
         cors=tuple(cors or ()),

@@ -15,6 +15,7 @@ from regard.lens.alignment.translation import search_aligned
 from regard.server.streaming import new_text, stream_continuation
 from regard.tasks import Generator, Translator
 from regard.tasks.pipeline import search_lines
+from regard.tasks.translator import BaseTranslator
 from regard.text.scores.alignment_error import Link
 
 BEAMS = 4  # at least, where several translations of a text are asked for
@@ -44,13 +45,13 @@ class ServedModel:
     """A translator with its languages, or a generator without."""
 
     name: str
-    task: Translator | Generator
+    task: BaseTranslator | Generator
     languages: tuple[str, str] | None = None
     choice: ReadingChoice | None = None  # where alignments are read, if that is known
 
     @classmethod
     def of(
-        cls, name: str, task: Translator | Generator, folder: Path, languages: tuple[str, str] | None
+        cls, name: str, task: BaseTranslator | Generator, folder: Path, languages: tuple[str, str] | None
     ) -> ServedModel:
         """With what lies beside it in its folder."""
         choice = read_choice(folder, task.model) if isinstance(task, Translator) else None
@@ -66,7 +67,7 @@ def estimated_tokens(text: str) -> int:
     return max(len(text) // CHARACTERS, SHORTEST)
 
 
-def translate_with(translator: Translator, texts: Sequence[str]) -> list[str]:
+def translate_with(translator: BaseTranslator, texts: Sequence[str]) -> list[str]:
     """The translation of each text, whatever people have typed."""
     return [best[0].text for best in search_lines(translator, texts, {})]
 
