@@ -30,8 +30,8 @@ known.
 
 Upper rooms may import lower ones, never the reverse:
 
-    cli > server > training > lens > worked | tasks | widget > drawing | decoding | interop > models > text | attention
-      > errors | version
+    cli > server > training > lens > worked | tasks | widget > drawing | decoding | interop | documents > models > text
+      | attention > errors | version
 """
 WALKS = """
 ## Three walks

@@ -55,13 +55,6 @@ def trained_longest(folder: Path) -> int | None:
     return longest
 
 
-def trained_slots(folder: Path) -> bool:
-    """Whether `slots` under [data] of a folder's recipe.toml says that the model was trained with some."""
-    data = recipe_of(folder).get("data", {})
-    slots = data.get("slots", 0) if isinstance(data, dict) else 0
-    return isinstance(slots, (int, float)) and slots > 0
-
-
 def split(text: str, tokenizer: Codec, longest: int) -> list[str]:
     """The text in pieces of at most so many tokens, in order; together they hold every word of it.
 

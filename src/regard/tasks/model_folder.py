@@ -17,9 +17,10 @@ from regard.models import Decoder, Encoder, load_model
 from regard.models.checkpoint import Model, read_settings
 from regard.tasks.classifier import Classifier
 from regard.tasks.generator import Generator
-from regard.tasks.long_texts import recipe_of, trained_longest, trained_slots
+from regard.tasks.long_texts import recipe_of, trained_longest
 from regard.tasks.translator import Translator
 from regard.text.bpe import Paired, read_tokenizer
+from regard.text.slots import are_tokens
 from regard.text.tokenizer import Codec
 
 DEVICES = ("auto", "cpu", "cuda", "mps")
@@ -58,7 +59,7 @@ def load(name: str | Path, device: str = "auto") -> Task:
         return Classifier(model, tokenizer, mask_token(model_folder.folder))
     if model_folder.generation is not None:
         return Translator(model, tokenizer, model_folder.generation)
-    longest, slots = trained_longest(model_folder.folder), trained_slots(model_folder.folder)
+    longest, slots = trained_longest(model_folder.folder), are_tokens(tokenizer.encode)
     return Translator(model, tokenizer, longest=longest, knows_slots=slots)
 
 

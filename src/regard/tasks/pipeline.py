@@ -8,6 +8,7 @@ put together keep every span whatever the model says.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import chain
 from math import exp
 from typing import NamedTuple, Protocol, Unpack
@@ -18,9 +19,10 @@ from regard.tasks.long_texts import TooLongError
 from regard.tasks.text_ids import check_lengths
 from regard.tasks.translator import BaseTranslator, SearchOptions, Translation
 from regard.tasks.units import SentenceUnit, around, has_words, keeps_numbers, parts_of
-from regard.text.protect import Span, find_spans
+from regard.text.protect import Span, find_spans, keeps_spans
 from regard.text.repetition import without_repeats
 from regard.text.slotted import Slotted
+from regard.text.tag_places import TaggedText
 
 Best = list[Translation] | list["TranslatedText"]  # of a line, best first
 BEAMS = 4  # hypotheses to choose from where the best will not do
@@ -84,6 +86,19 @@ class TranslationPipeline:
         return list(parts_of(text, sorted([*spans, *(term.span for term in terms)]), self.knows_slots))
 
     def answers(self, units: list[SentenceUnit], options: SearchOptions) -> list[UnitAnswer]:
+        """One for each unit; with tags around words, of the sentence without them, and they are put in afterwards."""
+        tagged = [TaggedText.of(unit.text, unit.spans) for unit in units]
+        asked = [[unit] if one is None else untagged(unit, one) for unit, one in zip(units, tagged, strict=True)]
+        found = iter(self.untagged_answers([part for some in asked for part in some], options))
+        answers = [
+            next(found) if one is None else with_tags(unit, one, [next(found) for _ in some])
+            for unit, one, some in zip(units, tagged, asked, strict=True)
+        ]
+        crossed = [unit for unit, answer in zip(units, answers, strict=True) if answer is None]
+        again = iter(self.untagged_answers(crossed, options))
+        return [answer or next(again) for answer in answers]
+
+    def untagged_answers(self, units: list[SentenceUnit], options: SearchOptions) -> list[UnitAnswer]:
         """One for each unit: of the first search where that will do, else of the second."""
         asked = [[form.source for form in unit.first_forms] for unit in units]
         first = [surest(unit, results) for unit, results in zip(units, self.search(asked, options), strict=True)]
@@ -138,6 +153,27 @@ def search_lines(
     if not pipeline or options.get("nbest", 1) > 1 or (task.generation is not None and glossary is None):
         return task.search(lines, **options)
     return [[text] for text in TranslationPipeline(task, glossary).translate(lines, **options)]
+
+
+def untagged(unit: SentenceUnit, tagged: TaggedText) -> list[SentenceUnit]:
+    """The sentence without its tags, and what stands inside each pair of them."""
+    whole = replace(unit, text=tagged.text, spans=tagged.spans)
+    return [whole, *(replace(unit, text=text.strip(), spans=()) for text in tagged.contents() if is_apart(text))]
+
+
+def is_apart(content: str) -> bool:
+    """Whether the content of a pair can be asked for by itself: it has words and nothing to protect."""
+    return has_words(content) and not find_spans(content)
+
+
+def with_tags(unit: SentenceUnit, tagged: TaggedText, answers: list[UnitAnswer]) -> UnitAnswer | None:
+    """The answer of the sentence with its tags; None where these cannot be put in."""
+    whole, rest = answers[0], iter(answers[1:])
+    contents = [next(rest).text if is_apart(text) else text for text in tagged.contents()]
+    text = tagged.tag(whole.text, contents)
+    if text is None or not keeps_spans(unit.text, text, unit.protected):
+        return None
+    return whole._replace(text=text)
 
 
 def cores(unit: SentenceUnit) -> list[str]:
