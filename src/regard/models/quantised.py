@@ -30,8 +30,9 @@ def quantise(matrix: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def dequantise(levels: Tensor, scales: Tensor) -> Tensor:
-    """The matrix again, in float32."""
-    return levels.float() * scales[:, None]
+    """The matrix again, in float32; the largest number there is stays one, though its scale was rounded up."""
+    most = torch.finfo(torch.float32).max
+    return (levels.double() * scales[:, None].double()).clamp(-most, most).float()
 
 
 def pack(tensors: dict[str, Tensor], bits: int) -> dict[str, Tensor]:

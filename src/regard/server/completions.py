@@ -23,7 +23,7 @@ from regard.server.streaming import AbandonedError
 PIECE = re.compile(r"\S+\s*|\s+")  # a word and the space behind it
 
 
-class Piece(NamedTuple):
+class StreamPiece(NamedTuple):
     """More of a text; the last one has the whole."""
 
     text: str
@@ -71,18 +71,18 @@ class TextRequest:
         end = first_stop(item.text, self.stops)
         return item if end is None else item._replace(text=item.text[:end], ended=True)
 
-    async def pieces(self) -> AsyncIterator[Piece]:
+    async def pieces(self) -> AsyncIterator[StreamPiece]:
         """One prompt's one text as it grows. A translation is sent in words once it is there."""
         if not is_generator(self.model):
             ((item, *_),) = await self.texts()
             for piece in PIECE.findall(item.text):
-                yield Piece(piece)
-            yield Piece("", item)
+                yield StreamPiece(piece)
+            yield StreamPiece("", item)
             return
         async for piece in self.generated():
             yield piece
 
-    async def generated(self) -> AsyncIterator[Piece]:
+    async def generated(self) -> AsyncIterator[StreamPiece]:
         """From the thread that owns the model; when nobody listens any more it is asked to stop."""
         self.service.check_generation(self.call)
         loop, growing, gone = asyncio.get_running_loop(), asyncio.Queue[str | None](), False
@@ -102,11 +102,11 @@ class TextRequest:
             while (text := await growing.get()) is not None:
                 safe = text[: ready(text, self.stops)]
                 if len(safe) > sent:
-                    yield Piece(safe[sent:])
+                    yield StreamPiece(safe[sent:])
                     sent = len(safe)
             ((item,),) = await answer
             item = self.stopped(item)
-            yield Piece(item.text[sent:], item)
+            yield StreamPiece(item.text[sent:], item)
         finally:
             gone = True
             answer.cancel()

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel
 
-from regard.server.completions import Piece, TextRequest
+from regard.server.completions import StreamPiece, TextRequest
 from regard.server.openai_schema import (
     ChatAnswer,
     ChatChoice,
@@ -35,7 +35,7 @@ from regard.server.service import GenerationCall, TranslationService, is_generat
 
 ERRORS = error_responses(400, 401, 404, 413, 429, 500, model=OpenAIError)
 COMPLETION_TOKENS, CHAT_TOKENS = 16, 256  # where none are asked for
-Chunk = Callable[[Piece, bool], BaseModel]  # of a piece, and whether it is the first
+Chunk = Callable[[StreamPiece, bool], BaseModel]  # of a piece, and whether it is the first
 
 
 def openai_router(service: TranslationService) -> APIRouter:
@@ -124,12 +124,12 @@ def usage(items: Sequence[Sequence[GeneratedItem]]) -> TokenUsage:
     return TokenUsage(prompt_tokens=read, completion_tokens=new, total_tokens=read + new)
 
 
-def completion_chunk(head: dict[str, Any], piece: Piece) -> CompletionResponse:
+def completion_chunk(head: dict[str, Any], piece: StreamPiece) -> CompletionResponse:
     end = None if piece.item is None else reason(piece.item)
     return CompletionResponse(**head, choices=[CompletionChoice(index=0, text=piece.text, finish_reason=end)])
 
 
-def chat_chunk(head: dict[str, Any], piece: Piece, first: bool) -> ChatChunk:
+def chat_chunk(head: dict[str, Any], piece: StreamPiece, first: bool) -> ChatChunk:
     end = None if piece.item is None else reason(piece.item)
     delta = ChatAnswer(role="assistant" if first else None, content=piece.text)
     return ChatChunk(**head, choices=[ChatPiece(index=0, delta=delta, finish_reason=end)])

@@ -89,9 +89,9 @@ class TranslationPipeline:
         """One for each unit; with tags around words, of the sentence without them, and they are put in afterwards."""
         tagged = [TaggedText.of(unit.text, unit.spans) for unit in units]
         asked = [[unit] if one is None else untagged(unit, one) for unit, one in zip(units, tagged, strict=True)]
-        found = iter(self.untagged_answers([part for some in asked for part in some], options))
+        parts = iter(self.untagged_answers([part for some in asked for part in some], options))
         answers = [
-            next(found) if one is None else with_tags(unit, one, [next(found) for _ in some])
+            next(parts) if one is None else with_tags(unit, one, [next(parts) for _ in some])
             for unit, one, some in zip(units, tagged, asked, strict=True)
         ]
         crossed = [unit for unit, answer in zip(units, answers, strict=True) if answer is None]

@@ -69,15 +69,15 @@ class TaggedText:
 
     def tag(self, translation: str, contents: Sequence[str]) -> str | None:
         """The translation with the tags in it; `contents` are translated by themselves. None where two would cross."""
-        places: list[tuple[int, int]] = []
+        positions: list[tuple[int, int]] = []
         for pair, content in zip(self.pairs, contents, strict=True):
-            places.append(self.place(pair, translation, content))
+            positions.append(self.place(pair, translation, content))
         for outer, inner in self.nested():
-            start, stop = places[inner]
-            places[outer] = min(places[outer][0], start), max(places[outer][1], stop)
+            start, stop = positions[inner]
+            positions[outer] = min(positions[outer][0], start), max(positions[outer][1], stop)
         edges = []
-        for number, (start, stop) in enumerate(places):
-            for other, (begin, end) in enumerate(places[:number]):
+        for number, (start, stop) in enumerate(positions):
+            for other, (begin, end) in enumerate(positions[:number]):
                 inside = (other, number) in self.nested()
                 if not inside and start < end and begin < stop:
                     return None
@@ -100,9 +100,9 @@ class TaggedText:
         wanted = pair.start / max(len(self.text), 1) * len(translation)
         for text in (content.strip(), original.strip()):
             bare = text.rstrip(MARKS) if original.strip()[-1:] not in MARKS else text
-            found = re.finditer(rf"(?i)(?<!\w){re.escape(bare)}(?!\w)", translation) if bare else ()
-            if places := [match.span() for match in found]:
-                return min(places, key=lambda place: abs(place[0] - wanted))
+            matches = re.finditer(rf"(?i)(?<!\w){re.escape(bare)}(?!\w)", translation) if bare else ()
+            if positions := [match.span() for match in matches]:
+                return min(positions, key=lambda place: abs(place[0] - wanted))
         return by_share(self.text, (pair.start, pair.stop), translation)
 
 

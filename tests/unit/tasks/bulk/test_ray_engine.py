@@ -25,7 +25,7 @@ from regard.tasks.bulk.chunk_worker import ChunkResult, WorkerOptions
 from regard.tasks.bulk.job_folder import JobFolder, chunks_of
 from regard.tasks.bulk.ray_engine import environment, import_ray, knock, share, translate_with_ray
 from regard.tasks.bulk.translate_files import BulkRequest, translate_files
-from regard.tasks.translator import Translation
+from regard.tasks.translator import SearchOptions, Translation
 from tests.unit.tasks.bulk.conftest import LINES
 
 pytestmark = pytest.mark.xdist_group("ray")  # in one process: two at once would only wait for each other
@@ -120,9 +120,9 @@ def test_the_command_killed_and_given_again_ends_with_the_same_file(workers: int
     assert again.stdout == ""
     kept = int(again.stderr.rpartition("lines, ")[2].split()[0])
     assert 2 * done <= kept < len(lines)  # a worker that was still alive may have ended its chunk
-    plain = BulkRequest(model, [source], tmp_path / "plain.fr", {"beams": 1, "max_length": 6}, device="cpu", chunk=2)
-    translate_files(plain)
-    assert out.read_bytes() == (tmp_path / "plain.fr").read_bytes()
+    search: SearchOptions = {"beams": 1, "max_length": 6}
+    translate_files(BulkRequest(model, [source], tmp_path / "here.fr", search, device="cpu", chunk=2, pipeline=True))
+    assert out.read_bytes() == (tmp_path / "here.fr").read_bytes()
 
 
 @pytest.mark.parametrize(

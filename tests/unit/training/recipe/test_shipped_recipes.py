@@ -31,6 +31,7 @@ PARAMETERS = {"wmt14-base": (60e6, 66e6), "wmt14-big": (208e6, 216e6)}  # the pa
 
 def write(path: Path, text: str) -> None:
     """Every other file compressed, as people keep them."""
+    path.parent.mkdir(exist_ok=True)
     if len(path.name) % 2:
         path.with_name(path.name + ".xz").write_bytes(lzma.compress(text.encode()))
     else:
@@ -38,18 +39,21 @@ def write(path: Path, text: str) -> None:
 
 
 def sources_of(data: dict[str, Any]) -> list[Any]:
-    valid = data.get("valid", [])
-    return [data["train"], *(valid if isinstance(valid, list) else [valid]), *data.get("test", {}).values()]
+    named = [data["train"], data.get("valid", []), *data.get("test", {}).values()]
+    return [one for some in named for one in (some if isinstance(some, list) else [some])]
 
 
 def make_text(folder: Path, task: str, data: dict[str, Any]) -> None:
     """All files that a recipe names, a few dozen lines each and no line in two of them."""
     for number, source in enumerate(sources_of(data)):
         pairs = [(one.source, one.target) for one in sentences("train", 60, seed=number)]
-        if isinstance(source, dict):
-            write(folder / source["source"], "".join(f"{pair[0]}\n" for pair in pairs))
-            write(folder / source["target"], "".join(f"{pair[1]}\n" for pair in pairs))
-        elif not source.startswith("grammar:"):
+        if isinstance(source, dict) and "source" in source:
+            for file in (source["source"], source["target"]):
+                side = 0 if file.endswith(".en") else 1
+                write(folder / file, "".join(f"{pair[side]}\n" for pair in pairs))
+            continue
+        source = source["file"] if isinstance(source, dict) else source
+        if not source.startswith("grammar:"):
             seconds = [str(place % 2) for place in range(60)] if task == "classify" else [pair[1] for pair in pairs]
             lines = [f"{pair[0]}\t{second}\n" for pair, second in zip(pairs, seconds, strict=True)]
             write(
