@@ -11,6 +11,7 @@ BITS = (8, 16, 32)  # in which a weight can be kept
 LEVELS = 127  # whole numbers either side of 0: as many below as above, so that 0 stays 0
 SCALES = ".row_scale"  # what is put behind a matrix's name for the scales of its rows
 TINY = LEVELS * torch.finfo(torch.float32).tiny  # rows below this are kept as zeros: their scale would have no digits
+LARGEST = torch.finfo(torch.float32).max / LEVELS * (1 - 2.0**-23)  # of a scale, so that 127 of them are a number
 # Of the largest number in its row, by how much a weight may differ: half a level, and the rounding of float32.
 ROW_ERROR = 0.5 / LEVELS + 2.0**-22
 
@@ -24,7 +25,7 @@ def quantise(matrix: Tensor) -> tuple[Tensor, Tensor]:
             do="see whether training went wrong; an earlier checkpoint may be whole",
         )
     largest = matrix.abs().amax(1) if matrix.shape[1] else matrix.new_zeros(len(matrix))
-    scales = torch.where(largest < TINY, 0.0, largest.double() / LEVELS).float()
+    scales = torch.where(largest < TINY, 0.0, (largest.double() / LEVELS).clamp(max=LARGEST)).float()
     divisors = torch.where(scales == 0, torch.inf, scales.double())
     return (matrix / divisors[:, None]).round().to(torch.int8), scales
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from safetensors.torch import load_file, save_file
@@ -24,6 +24,8 @@ MATRICES = arrays.arrays(np.float32, arrays.array_shapes(min_dims=2, max_dims=2,
 
 
 @given(MATRICES)
+@example(np.array([[3.4028235e38, -1.0]], dtype=np.float32))  # float32 has none larger
+@example(np.array([[1e-45, 0.0], [1.5e-36, 1e-38]], dtype=np.float32))
 def test_no_weight_moves_by_more_than_half_a_level_of_its_row(numbers: np.ndarray) -> None:
     matrix = torch.from_numpy(numbers)
     levels, scales = quantise(matrix)
@@ -38,6 +40,7 @@ def test_no_weight_moves_by_more_than_half_a_level_of_its_row(numbers: np.ndarra
 
 
 @given(MATRICES)
+@example(np.array([[3.4028235e38]], dtype=np.float32))
 def test_each_row_uses_all_of_its_levels_and_twice_is_as_once(numbers: np.ndarray) -> None:
     matrix = torch.from_numpy(numbers)
     levels, scales = quantise(matrix)
