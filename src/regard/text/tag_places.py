@@ -37,7 +37,7 @@ class TaggedText:
 
     @classmethod
     def of(cls, text: str, spans: Sequence[Span]) -> TaggedText | None:
-        """None where there are no tags, or where they do not pair up."""
+        """None where there are no tags, or where they do not pair up around something."""
         left: list[Span] = []
         pairs: list[TagPair] = []
         open_pairs: list[int] = []
@@ -59,19 +59,22 @@ class TaggedText:
                     pairs[number] = pairs[number]._replace(closing=tag, stop=len(plain))
                 else:
                     return None
-        if open_pairs or not pairs:
+        plain += text[at:]
+        if open_pairs or not pairs or not all(plain[pair.start : pair.stop].strip() for pair in pairs):
             return None
-        return cls(plain + text[at:], tuple(left), tuple(pairs))
+        return cls(plain, tuple(left), tuple(pairs))
 
     def contents(self) -> list[str]:
         """What stands inside each pair."""
         return [self.text[pair.start : pair.stop] for pair in self.pairs]
 
     def tag(self, translation: str, contents: Sequence[str]) -> str | None:
-        """The translation with the tags in it; `contents` are translated by themselves. None where two would cross."""
+        """The translation with the tags in it; `contents` are translated by themselves. None where that cannot be."""
         positions: list[tuple[int, int]] = []
         for pair, content in zip(self.pairs, contents, strict=True):
             positions.append(self.place(pair, translation, content))
+        if any(start == stop for start, stop in positions):
+            return None
         for outer, inner in self.nested():
             start, stop = positions[inner]
             positions[outer] = min(positions[outer][0], start), max(positions[outer][1], stop)
@@ -134,9 +137,8 @@ def by_share(source: str, place: tuple[int, int], target: str) -> tuple[int, int
     """The words of the target that stand where those of a place do in the source."""
     before, inside = (len(WORD.findall(text)) for text in (source[: place[0]], source[slice(*place)]))
     words = [match.span() for match in WORD.finditer(target)]
-    if not words or not inside:
-        point = len(target) if before or not words else 0
-        return point, point
+    if not words:
+        return 0, 0
     share = len(words) / max(len(WORD.findall(source)), 1)
     first = min(round(before * share), len(words) - 1)
     last = min(max(round((before + inside) * share) - 1, first), len(words) - 1)

@@ -29,7 +29,9 @@ def test_words_that_are_not_found_are_taken_by_their_share() -> None:
     assert one.tag("Cliquez ici maintenant.", ["par ici"]) == "Cliquez <b>ici</b> maintenant."
 
 
-@pytest.mark.parametrize("text", ["Click here.", "a </b> b <b>", "a <b>b", "a <br/> b", "see `<b>` here"])
+@pytest.mark.parametrize(
+    "text", ["Click here.", "a </b> b <b>", "a <b>b", "a <br/> b", "a <b> </b> b", "see `<b>` here"]
+)
 def test_what_does_not_pair_up_is_left_to_others(text: str) -> None:
     assert tagged(text) is None
 
@@ -46,7 +48,7 @@ def test_pairs_that_would_cross_are_refused() -> None:
     assert one.tag("x y z", ["x y", "y z"]) is None
 
 
-WORDS = st.lists(st.sampled_from(["a", "the cat", "<b>", "</b>", "<i>", "</i>", " ", ".", "%s"]), max_size=9)
+WORDS = st.lists(st.sampled_from(["a", "the cat", "<b>", "</b>", "<i>", "</i>", " ", "."]), max_size=9)
 
 
 @given(WORDS, st.text(alphabet="ab .", max_size=12))
