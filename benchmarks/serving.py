@@ -277,7 +277,7 @@ def soak(model: str, truth: Truth, capacity: float, minutes: float, options: lis
     cuts = statistics.quantiles(run.times, n=20) if len(run.times) > 1 else [0.0] * 19
     counts = ", ".join(f"{count:,} {name}" for name, count in sorted(run.outcomes.items()))
     return [
-        f"Soak of {minutes:g} minutes at {run.rate:,.0f} texts a second, twice the capacity: {counts}; "
+        f"Soak of {minutes:g} minutes at {run.rate:,.0f} texts a second, twice the best row above: {counts}; "
         f"{run.outcomes['right'] / run.seconds:,.0f} answers a second, p50 {1000 * cuts[9]:.0f} ms, "
         f"p95 {1000 * cuts[18]:.0f} ms.",
         f"The server held {before / 1e6:.0f} MB after a fifth of the time and {after / 1e6:.0f} MB at the end "
