@@ -1,0 +1,36 @@
+// Every word of the page, in English and French. A page's words come with the page: text/{en,fr}/<page>.ts.
+
+import { settings, type Language } from './settings.svelte';
+
+export type Dictionary = Record<string, string>;
+type Loader = () => Promise<{ default: Dictionary }>;
+
+const files = import.meta.glob<{ default: Dictionary }>('../text/*/*.ts') as Record<string, Loader>;
+
+let loaded = $state.raw<Record<string, Dictionary>>({}); // "fr/heads" -> its words
+
+/** Load the words of a page (`frame` is everybody's), before it is shown. */
+export async function loadText(name: string, language: Language = settings.language): Promise<void> {
+  const id = `${language}/${name}`;
+  const load = files[`../text/${id}.ts`];
+  if (loaded[id] || !load) return;
+  const words = (await load()).default;
+  loaded = { ...loaded, [id]: words };
+}
+
+/** For tests, and for whoever has the words at hand. */
+export function addText(name: string, language: Language, words: Dictionary): void {
+  loaded = { ...loaded, [`${language}/${name}`]: words };
+}
+
+/** `t('heads.title')`, `t('frame.cells', {count: 3})`: {count} is replaced; a missing key shows itself. */
+export function t(key: string, values?: Record<string, string | number>): string {
+  const name = key.slice(0, key.indexOf('.'));
+  const rest = key.slice(name.length + 1);
+  const words = loaded[`${settings.language}/${name}`]?.[rest] ?? key;
+  return values ? fill(words, values) : words;
+}
+
+export function fill(words: string, values: Record<string, string | number>): string {
+  return words.replace(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole));
+}
