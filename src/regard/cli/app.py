@@ -20,6 +20,7 @@ from regard.cli.plan import plan
 from regard.cli.record import record
 from regard.cli.serve import serve
 from regard.cli.steps import steps
+from regard.cli.studio import studio
 from regard.cli.train import train
 from regard.cli.translate import translate
 from regard.cli.verb import VerbCommand, flowing
@@ -34,7 +35,7 @@ app = typer.Typer(
 )
 for verb in (
     steps, check, plan, train, evaluate, translate, generate, classify, look, record, heads, align, ablate, info,
-    models, export, serve,
+    models, export, serve, studio,
 ):  # fmt: skip
     app.command(cls=VerbCommand, help=flowing(verb.__doc__))(verb)
 

@@ -57,6 +57,8 @@ def api_of(path: str) -> str:
     """Whose API a path belongs to."""
     if path.startswith("/v1/"):
         return "openai"
+    if path.startswith("/api/"):
+        return "studio"
     return "deepl" if path.startswith("/v2/") else "libretranslate"
 
 
@@ -97,7 +99,8 @@ def as_refusal(error: Exception) -> Refusal:
 def invalid_fields(errors: list[Any]) -> str:
     """Which fields are wrong, and what each should be."""
     fields = [f"{'.'.join(str(part) for part in one['loc'] if part != 'body')}: {one['msg']}" for one in errors]
-    return f"Invalid request: {'; '.join(fields[:4])}"
+    sentence = f"Invalid request: {'; '.join(fields[:4])}"
+    return sentence.encode("utf-8", errors="replace").decode()  # the name of a field may be half a character
 
 
 def install_refusals(app: FastAPI) -> None:

@@ -1,0 +1,108 @@
+"""Training runs as the page shows them: curves, samples, and the checkpoints that are kept."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from regard.errors import RegardError
+from regard.models.checkpoint import read_settings
+from regard.server.refusals import Refusal
+from regard.server.studio.schema import CheckpointInfo, CurvesAnswer, CurveSeries, RunInfo, RunSample
+from regard.tasks.model_list import holds_model
+from regard.training.loop.checkpoint_files import checkpoints, step_of
+from regard.training.report.run_log import RunLog, number, read_run, scores, thin
+from regard.training.run.run_folder import RunFolder
+
+MODEL = "model"  # the name of the weights that a run keeps in the end, or that were best so far
+SAMPLES = 600  # that are told at most
+MEASURES = ("bleu", "accuracy", "loss")  # the first that a run has says how good it is
+
+
+def run_info(name: str, folder: Path) -> RunInfo:
+    """A run in a line."""
+    return info_of(name, folder, read_run(RunFolder(folder).log()))
+
+
+def info_of(name: str, folder: Path, log: RunLog) -> RunInfo:
+    try:
+        status = str(RunFolder(folder).run.get("status", "unknown"))
+    except RegardError:
+        status = "unknown"
+    measure = next((one for one in MEASURES if one in log.score_names()), None)
+    steps = number(log.starts[-1].get("steps")) if log.starts else math.nan
+    return RunInfo(
+        name=name, status=status, step=int(log.last_step()), steps=int(steps) if math.isfinite(steps) else None,
+        family=family_of(folder), best=best_of(log, measure), measure=measure,
+    )  # fmt: skip
+
+
+def best_of(log: RunLog, measure: str | None) -> float | None:
+    """What the validation of the model that is kept gave."""
+    if measure is None:
+        return None
+    chosen = [row for row in log.validations if row.get("best") is True] or log.validations
+    value = number(scores(chosen[-1]).get(measure)) if chosen else math.nan
+    return value if math.isfinite(value) else None
+
+
+def family_of(folder: Path) -> str:
+    try:
+        return str(read_settings(folder).get("family", "unknown"))
+    except RegardError:
+        return "unknown"
+
+
+def run_curves(name: str, folder: Path) -> CurvesAnswer:
+    """All curves of a run, thinned to what a screen can show."""
+    log = read_run(RunFolder(folder).log())
+    curves = [("loss", log.curve("loss")), ("rate", log.curve("rate"))]
+    curves += [("tokens_per_second", log.curve("tokens_per_second"))]
+    curves += [(f"valid {one}", log.score(one)) for one in log.score_names()]
+    series = [CurveSeries(name=one, points=finite_points(points)) for one, points in curves]
+    return CurvesAnswer(
+        run=info_of(name, folder, log), series=[one for one in series if one.points],
+        samples=list(samples_of(log))[-SAMPLES:], checkpoints=kept_checkpoints(folder, log),
+    )  # fmt: skip
+
+
+def finite_points(points: list[Any]) -> list[tuple[int, float]]:
+    return [(int(step), value) for step, value in thin(points) if math.isfinite(value)]
+
+
+def samples_of(log: RunLog) -> Iterator[RunSample]:
+    """What the model made of the same texts, validation by validation."""
+    for row in log.validations:
+        for sample in row.get("samples") or ():
+            if isinstance(sample, dict):
+                words = {key: str(sample.get(key) or "") for key in ("source", "reference", "output")}
+                yield RunSample(step=int(number(row["step"])), **words)
+
+
+def kept_checkpoints(folder: Path, log: RunLog) -> list[CheckpointInfo]:
+    """Oldest first; the model itself last."""
+    if not holds_model(folder):
+        return []  # nothing can be loaded before the first validation
+    known = [CheckpointInfo(step=step_of(path), name=path.name) for path in checkpoints(folder / "checkpoints")[::-1]]
+    best = log.best()
+    step = int(log.last_step() if best is None else best)
+    return [*known, CheckpointInfo(step=step, name=MODEL)]
+
+
+def checkpoint_path(folder: Path, name: str) -> Path | None:
+    """The folder of a checkpoint; None for the model itself. Only names that are listed are known."""
+    if name == MODEL:
+        return None
+    for path in checkpoints(folder / "checkpoints"):
+        if path.name == name:
+            return path
+    raise Refusal(404, f"There is no checkpoint {name[:60]!r} of this run; its curves name those that are kept")
+
+
+def stamp(folder: Path) -> str:
+    """Changes when the weights in a folder do."""
+    paths = [*sorted(folder.glob("*.safetensors")), folder / "config.json", folder / "state.json"]
+    return json.dumps([(path.name, path.stat().st_mtime_ns, path.stat().st_size) for path in paths if path.is_file()])
