@@ -31,5 +31,5 @@ export const NOTHING: StudioInfo = {
   recordings: [],
   runs: [],
   start: { page: 'steps' },
-  limits: { characters: 2000, tokens: 512 },
+  limits: { characters: 2000, tokens: 512, beams: 8, candidates: 64, cells: 1_000_000 },
 };

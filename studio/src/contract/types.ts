@@ -1,104 +1,58 @@
-// What the API says, by the names that the views use.
+// What the API says, by the names that the views use: all generated from the server's own description (`npm run types`).
+
+import type { components } from './schema';
+
+type Schemas = components['schemas'];
 
 export type Token = string;
 
-export interface ModelInfo {
-  name: string;
-  kind: 'ships' | 'folder' | 'huggingface' | 'run';
-  family: string;
-  task: 'translate' | 'generate' | 'classify' | 'mask' | 'other';
-  languages: [string, string] | null;
-  parameters: number;
-  examples: string[];
-}
+export type CellAnswer = Schemas['CellAnswer'];
+export type CheckAnswer = Schemas['CheckAnswer'];
+export type CheckFinding = Schemas['CheckFinding'];
+export type CheckRequest = Schemas['CheckRequest'];
+export type CheckpointInfo = Schemas['CheckpointInfo'];
+export type CheckpointLookRequest = Schemas['CheckpointLookRequest'];
+export type CurveSeries = Schemas['CurveSeries'];
+export type CurvesAnswer = Schemas['CurvesAnswer'];
+export type EffectAnswer = Schemas['EffectAnswer'];
+export type EffectRequest = Schemas['EffectRequest'];
+export type ExampleMistake = Schemas['ExampleMistake'];
+export type ForcedToken = Schemas['ForcedToken'];
+export type FoundPositions = Schemas['FoundPositions'];
+export type HeadChange = Schemas['HeadChange'];
+export type HeadEffectRow = Schemas['HeadEffectRow'];
+export type HeadEffectsAnswer = Schemas['HeadEffectsAnswer'];
+export type HeadRow = Schemas['HeadRow'];
+export type HeadsAnswer = Schemas['HeadsAnswer'];
+export type KeptToken = Schemas['KeptToken'];
+export type LayerSimilarity = Schemas['LayerSimilarity'];
+export type Look = Schemas['LookAnswer'];
+export type LookRequest = Schemas['LookRequest'];
+export type ModelInfo = Schemas['ModelInfo'];
+export type Prediction = Schemas['Prediction'];
+export type RecordingInfo = Schemas['RecordingInfo'];
+export type RunInfo = Schemas['RunInfo'];
+export type RunSample = Schemas['RunSample'];
+export type SearchAnswer = Schemas['SearchAnswer'];
+export type SearchCandidate = Schemas['SearchCandidate'];
+export type SearchRequest = Schemas['SearchRequest'];
+export type SearchStep = Schemas['SearchStep'];
+export type SimilarityAnswer = Schemas['SimilarityAnswer'];
+export type SimilarityRequest = Schemas['SimilarityRequest'];
+export type SiteInfo = Schemas['SiteInfo'];
+export type StatedNumber = Schemas['StatedNumber'];
+export type StrongCell = Schemas['StrongCell'];
+export type StudioBounds = Schemas['StudioBounds'];
+export type StudioError = Schemas['StudioError'];
+export type StudioInfo = Schemas['StudioInfo'];
+export type StudioStart = Schemas['StudioStart'];
+export type TextPart = Schemas['TextPart'];
+export type TokenProbability = Schemas['TokenProbability'];
+export type VectorPlace = Schemas['VectorPlace'];
+export type WeightOnColumn = Schemas['WeightOnColumn'];
+export type WorkedExample = Schemas['WorkedExample'];
 
-export interface RecordingInfo {
-  name: string;
-  calls: number;
-  sites: number;
-  tokens: number;
-}
-
-export interface RunInfo {
-  name: string;
-  status: string;
-  step: number;
-  steps: number;
-  family: string;
-  best: number | null;
-}
-
-export interface StudioInfo {
-  version: string;
-  models: ModelInfo[];
-  recordings: RecordingInfo[];
-  runs: RunInfo[];
-  start: { page: string; model?: string | null; recording?: string | null; text?: string | null };
-  limits: { characters: number; tokens: number };
-}
-
-export interface SiteInfo {
-  site: string;
-  kind: 'encoder' | 'decoder' | 'cross' | 'self';
-  heads: number;
-  queries: number;
-  keys: number;
-  rows: 'source' | 'target';
-  columns: 'source' | 'target';
-  causal: boolean;
-}
-
-export interface Look {
-  id: string;
-  model: string;
-  text: string;
-  output: string | null;
-  source: Token[];
-  target: Token[];
-  sites: SiteInfo[];
-  badge: string;
-  next?: { token: Token; probability: number }[] | null;
-}
-
-/** One wrong number of a worked example, as written and as it should be. */
-export interface ExampleMistake {
-  where: { step: string; row: number; column: number | null };
-  given: number | string;
-  right: number;
-  sentence: string;
-}
-
-/** A worked example of the lecture notes. Matrices are missing where the notes give none. */
-export interface WorkedExample {
-  name: string;
-  title: string;
-  note: string;
-  tokens: Token[];
-  queries?: Token[] | null;
-  x?: number[][] | null;
-  wq?: number[][] | null;
-  wk?: number[][] | null;
-  wv?: number[][] | null;
-  q?: number[][] | null;
-  k?: number[][] | null;
-  v?: number[][] | null;
-  scores?: number[][] | null;
-  scaled?: number[][] | null;
-  weights?: number[][] | null;
-  output?: number[][] | null;
-  scale?: number | null;
-  mistakes: ExampleMistake[];
-}
-
-export interface Finding {
-  step: string;
-  row: number;
-  column: number | null;
-  given: number | string;
-  expected: number;
-  sentence: string;
-}
-
+/** A binary answer. */
 export interface Numbers {
   data: Float32Array;
   shape: number[];

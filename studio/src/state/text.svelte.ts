@@ -15,12 +15,27 @@ export async function loadText(name: string, language: Language = settings.langu
   const load = files[`../text/${id}.ts`];
   if (loaded[id] || !load) return;
   const words = (await load()).default;
-  loaded = { ...loaded, [id]: words };
+  addText(name, language, words);
 }
 
 /** For tests, and for whoever has the words at hand. */
 export function addText(name: string, language: Language, words: Dictionary): void {
-  loaded = { ...loaded, [`${language}/${name}`]: words };
+  const set =
+    language === 'fr'
+      ? Object.fromEntries(Object.entries(words).map(([key, text]) => [key, spaced(text)]))
+      : words;
+  loaded = { ...loaded, [`${language}/${name}`]: set };
+}
+
+/** French sets a space before : ; ! ? » and after «, at which no line may break. */
+export function spaced(text: string): string {
+  return text.replace(/ (?=[:;!?»])/g, '\u00a0').replace(/« /g, '«\u00a0');
+}
+
+/** The words of a key, or null where there are none: for names that come from elsewhere. */
+export function maybe(key: string): string | null {
+  const words = t(key);
+  return words === key ? null : words;
 }
 
 /** `t('heads.title')`, `t('frame.cells', {count: 3})`: {count} is replaced; a missing key shows itself. */
