@@ -5,6 +5,7 @@ const server = process.env.REGARD_STUDIO ?? 'http://127.0.0.1:8000';
 
 export default defineConfig({
   plugins: [svelte()],
+  resolve: process.env.VITEST ? { conditions: ['browser'] } : undefined, // states as in a browser, not as on a server
   base: './', // the page works under any path
   build: {
     outDir: process.env.REGARD_STUDIO_PAGE ?? '../src/regard/server/studio/page',
@@ -14,5 +15,5 @@ export default defineConfig({
     modulePreload: { polyfill: false },
   },
   server: { proxy: { '/api': server } },
-  test: { environment: 'node', include: ['tests/**/*.test.ts', 'src/**/*.test.ts'] },
+  test: { environment: './tests/environment.ts', include: ['tests/**/*.test.ts', 'src/**/*.test.ts'] },
 });
