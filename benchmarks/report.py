@@ -30,7 +30,9 @@ def markdown(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]
 
 def provenance(device: str) -> str:
     """The command, the hardware and the versions that a table rests on."""
-    command = f"python -m benchmarks.{Path(sys.argv[0]).stem} {' '.join(sys.argv[1:])}".rstrip()
+    script = Path(sys.argv[0])
+    name = script.parent.name if script.stem == "__main__" else script.stem
+    command = f"python -m benchmarks.{name} {' '.join(sys.argv[1:])}".rstrip()
     hardware = torch.cuda.get_device_name() if device == "cuda" else f"{platform.machine()}, CPU"
     return f"`{command}`, {hardware}, {torch.get_num_threads()} threads, torch {torch.__version__}, {triton_version()}."
 

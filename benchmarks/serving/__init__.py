@@ -1,0 +1,1 @@
+"""The load benchmark of `regard serve`, its peers beside it."""
