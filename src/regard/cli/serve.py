@@ -40,6 +40,9 @@ def serve(
     engine: str = typer.Option(
         "torch", metavar="torch|ctranslate2", help="What computes: ctranslate2 is faster on a CPU (extra fast)."
     ),
+    quantization: str | None = typer.Option(
+        None, metavar="NAME", help="What CTranslate2 computes in: float32 (as trained), int8 (faster), bfloat16, ..."
+    ),
 ) -> None:
     """Serve models over HTTP, as clients of LibreTranslate, DeepL and OpenAI ask for it.
 
@@ -57,8 +60,6 @@ def serve(
     from regard.server.registry import open_models
     from regard.tasks import load
 
-    listener = listening(host, port)  # before models are read: a port that is taken is told at once
-    registry = open_models(models or usual_models(), partial(load, device=device, engine=engine))
     options = ServerOptions(
         api_keys=tuple(api_key or ()),
         cors=tuple(cors or ()),
@@ -67,7 +68,10 @@ def serve(
         characters=characters,
         queue=QueueLimits(batch_tokens=batch_tokens, seconds=wait / 1000, queue_tokens=queue_tokens),
     )
-    run(create_app(registry, options), listener, registry)
+    opened = partial(load, device=device, engine=engine, quantization=quantization)
+    with listening(host, port) as listener:  # before models are read: a port that is taken is told at once
+        registry = open_models(models or usual_models(), opened)
+        run(create_app(registry, options), listener, registry)
 
 
 def check_host(host: str, keys: list[str]) -> None:
@@ -96,11 +100,15 @@ def listening(host: str, port: int) -> socket.socket:
 
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((host, port), family=family, backlog=2048)
+        listener = socket.create_server((host, port), family=family, backlog=2048)
     except OSError as error:
         raise InputError(
             f"cannot listen at {host}, port {port}", found=error.strerror or str(error), do="--port 0 takes a free one"
         ) from error
+    # What it accepts takes this over (asyncio sets it only where a socket names its protocol): without it the body of an
+    # answer waits some 40 ms, until the client has acknowledged the head.
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listener
 
 
 def run(app: object, listener: socket.socket, registry: ModelRegistry) -> None:

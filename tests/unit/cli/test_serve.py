@@ -12,6 +12,7 @@ from libretranslatepy import LibreTranslateAPI
 from typer.testing import CliRunner
 
 from regard.cli import app
+from regard.cli.serve import listening
 
 
 def test_another_host_needs_a_key() -> None:
@@ -28,6 +29,20 @@ def test_a_port_that_is_taken_is_told() -> None:
     assert found.exit_code == 2
     assert "cannot listen at 127.0.0.1" in found.output
     assert "--port 0" in found.output
+
+
+def test_no_packet_waits_for_another_to_be_acknowledged() -> None:
+    """The head and the body of an answer are two packets: the second must not wait until the client has spoken."""
+    with listening("127.0.0.1", 0) as listener, socket.create_connection(listener.getsockname()[:2]):
+        accepted, _ = listener.accept()
+        with accepted:
+            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
+def test_a_quantization_needs_the_engine_that_has_it() -> None:
+    found = CliRunner().invoke(app, ["serve", "grammar", "--port", "0", "--quantization", "int8"])
+    assert found.exit_code == 2
+    assert "--engine ctranslate2" in found.output
 
 
 def test_it_serves_until_it_is_told_to_stop() -> None:
