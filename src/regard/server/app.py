@@ -46,11 +46,11 @@ class Health(BaseModel):
 
 
 def create_app(models: ModelRegistry, options: ServerOptions | None = None) -> FastAPI:
-    """An application for any ASGI server. Its models belong to its own thread from now on."""
+    """An application for any ASGI server. Its models belong to its own threads from now on."""
     options = options or ServerOptions()
     metrics = ServerMetrics()
     threads = torch.get_num_threads()  # which a new thread does not inherit
-    queue = BatchQueue(metrics, options.queue, prepare=lambda: torch.set_num_threads(threads))
+    queue = BatchQueue(metrics, options.queue, lambda: torch.set_num_threads(threads), models.threads)
     metrics.watch_queue(lambda: len(queue.waiting), lambda: queue.tokens)
     guard = Guard(options.api_keys, options.rate)
     service = TranslationService(models, queue, guard, metrics, options.characters)
@@ -77,8 +77,8 @@ def add_status(app: FastAPI, service: TranslationService) -> None:
     @app.get("/health", tags=["Status"])
     async def health() -> Health:
         """ok, as long as texts are answered."""
-        if not service.queue.thread.is_alive():
-            raise Refusal(500, "The thread that decodes has ended; please restart the server")
+        if not service.queue.alive:
+            raise Refusal(500, "A thread that decodes has ended; please restart the server")
         return Health(status="ok", models=list(service.models.by_name))
 
     @app.get("/metrics", tags=["Status"], response_class=Response)

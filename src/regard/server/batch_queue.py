@@ -1,8 +1,9 @@
-"""Work that arrives together is done together, by one thread that owns the models.
+"""Work that arrives together is done together, by one thread that owns the models, or by several that share them.
 
-The thread takes what has waited longest, and with it whatever else may be decoded in the same batch: up to a number of
-tokens, or until the first of them has waited for its few milliseconds. What fails is done again in halves, down to one
-by one, so that only the text that is to blame gets the error. What nobody waits for any more is not done.
+A thread takes what has waited longest, and with it whatever else may be decoded in the same batch: up to a number of
+tokens, or until the first of them has waited for its few milliseconds. Threads that are idle at once share what waits.
+What fails is done again in halves, down to one by one, so that only the text that is to blame gets the error. What
+nobody waits for any more is not done.
 """
 
 from __future__ import annotations
@@ -14,11 +15,14 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from math import ceil
 from typing import Any, NamedTuple, Protocol
 
 from regard.server.refusals import Refusal
 
-SMOOTHING = 0.2  # how much the latest batch says of the tokens a second that a client is told to wait by
+SMOOTHING = (
+    0.2  # how much the latest batch says of the tokens a second of a thread, by which clients are told when to come
+)
 
 
 class Work(Protocol):
@@ -66,19 +70,33 @@ class Job:
 
 
 class BatchQueue:
-    """A bounded queue and its thread."""
+    """A bounded queue and its threads."""
 
     def __init__(
-        self, listener: QueueListener, limits: QueueLimits | None = None, prepare: Callable[[], None] | None = None
+        self,
+        listener: QueueListener,
+        limits: QueueLimits | None = None,
+        prepare: Callable[[], None] | None = None,
+        threads: int = 1,
     ) -> None:
-        """`prepare` runs once, in the thread that will do all the work."""
+        """`prepare` runs once in each of the `threads` that will do the work: several only where models allow it."""
         self.listener, self.limits = listener, limits or QueueLimits()
         self.waiting: deque[Job] = deque()
         self.tokens, self.rate, self.closing = 0, 1000.0, False
+        self.idle = threads  # those that do no work now
         self.changed = threading.Condition()
         self.prepare = prepare
-        self.thread = threading.Thread(target=self._work, name="regard-batches", daemon=True)
-        self.thread.start()
+        self.threads = [
+            threading.Thread(target=self._work, name=f"regard-batches-{number}", daemon=True)
+            for number in range(threads)
+        ]
+        for thread in self.threads:
+            thread.start()
+
+    @property
+    def alive(self) -> bool:
+        """Whether all threads still work."""
+        return all(thread.is_alive() for thread in self.threads)
 
     async def submit(self, items: Sequence[QueueItem]) -> list[Any]:
         """The result of each item. A caller that is cancelled takes back what has not begun."""
@@ -89,11 +107,12 @@ class BatchQueue:
             self._drop(jobs)
 
     def close(self) -> None:
-        """Finish what waits, then end the thread."""
+        """Finish what waits, then end the threads."""
         with self.changed:
             self.closing = True
             self.changed.notify_all()
-        self.thread.join()
+        for thread in self.threads:
+            thread.join()
 
     def _enqueue(self, items: Sequence[QueueItem]) -> list[Job]:
         loop, tokens, now = asyncio.get_running_loop(), sum(one.tokens for one in items), time.monotonic()
@@ -107,7 +126,7 @@ class BatchQueue:
             if self.tokens + tokens > room:
                 self.listener.outcome("refused", len(jobs))
                 sentence = "Too many requests are waiting already; please come again a little later"
-                raise Refusal(429, sentence, retry_after=self.tokens / self.rate)
+                raise Refusal(429, sentence, retry_after=self.tokens / (self.rate * len(self.threads)))
             self.waiting.extend(jobs)
             self.tokens += tokens
             self.changed.notify_all()
@@ -133,7 +152,9 @@ class BatchQueue:
             begin, tokens = time.monotonic(), sum(job.queued.tokens for job in jobs)
             self._run(jobs)
             seconds = max(time.monotonic() - begin, 1e-6)
-            self.rate += SMOOTHING * (tokens / seconds - self.rate)
+            with self.changed:
+                self.idle += 1
+                self.rate += SMOOTHING * (tokens / seconds - self.rate)
             self.listener.batch(len(jobs), seconds)
 
     def _next(self) -> list[Job]:
@@ -147,9 +168,12 @@ class BatchQueue:
                 if left <= 0 or self.tokens >= self.limits.batch_tokens:
                     break
                 self.changed.wait(left)
-            return self._take()
+            batch = self._take(min(self.limits.batch_tokens, ceil(self.tokens / self.idle)))
+            self.idle -= bool(batch)
+            return batch
 
-    def _take(self) -> list[Job]:
+    def _take(self, room: int) -> list[Job]:
+        """What has waited longest, and what else goes with it into so many tokens."""
         batch: list[Job] = []
         rest: deque[Job] = deque()
         tokens = 0
@@ -157,7 +181,7 @@ class BatchQueue:
             fits = not batch or (
                 job.queued.work == batch[0].queued.work
                 and len(batch) < self.limits.batch_texts
-                and tokens + job.queued.tokens <= self.limits.batch_tokens
+                and tokens + job.queued.tokens <= room
             )
             tokens += job.queued.tokens if fits else 0
             (batch if fits else rest).append(job)
@@ -179,9 +203,9 @@ class BatchQueue:
             self._run(jobs[: len(jobs) // 2])
             self._run(jobs[len(jobs) // 2 :])
             return
+        self.listener.outcome("answered", len(jobs))  # before anybody knows: whoever has an answer finds it counted
         for job, result in zip(jobs, results, strict=True):
             settle(job.future, result)
-        self.listener.outcome("answered", len(jobs))
 
 
 def settle(future: asyncio.Future[Any], result: Any = None, error: Exception | None = None) -> None:

@@ -42,6 +42,7 @@ class ModelRegistry:
             if model.languages is not None:
                 self.pairs.setdefault(model.languages, model)
         self.languages = tuple(sorted({code for pair in self.pairs for code in pair}))
+        self.threads = min(getattr(model.task, "threads", 1) for model in models)  # that may call any of them at once
 
     def named(self, name: str) -> ServedModel:
         if name not in self.by_name:

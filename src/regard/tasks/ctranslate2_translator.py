@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from math import ceil
 from pathlib import Path
@@ -35,6 +38,7 @@ class CTranslate2Translator(BaseTranslator):
         """`quantization` is what is computed in: by default what the folder holds."""
         self.folder, self.settings = folder, settings_of(read_settings(folder), folder)
         self.engine = open_engine(folder, device, quantization)
+        self.threads, self.calls, self.lock = self.engine.num_translators, 0, threading.Lock()
         tokenizer = read_tokenizer(folder)
         slots = are_tokens(tokenizer.encode)
         super().__init__(self.settings.transformer, tokenizer, longest=self.settings.longest, knows_slots=slots)
@@ -69,18 +73,31 @@ class CTranslate2Translator(BaseTranslator):
     def hypotheses(self, rows: list[list[int]], how: Beams, limits: Limits) -> list[list[Hypothesis]]:
         """From ids to ids; it sorts them by length and puts them together itself."""
         sources = [[self.source_tokens[number] for number in row] for row in rows]
-        results = self.engine.translate_batch(
-            sources,
-            **search_options(how),
-            max_batch_size=self.batch or max(TOKENS // how.width, 1),
-            batch_type="tokens" if self.batch is None else "examples",
-            max_input_length=0,
-            min_decoding_length=max(limits.shortest - 1, 0),  # theirs does not count the end
-            max_decoding_length=limits.longest,
-            return_scores=True,
-            return_end_token=True,
-        )
+        with self.idle_threads() as idle:
+            results = self.engine.translate_batch(
+                sources,
+                **search_options(how),
+                max_batch_size=self.batch or batch_tokens(sum(map(len, rows)), how.width, idle),
+                batch_type="tokens" if self.batch is None else "examples",
+                max_input_length=0,
+                min_decoding_length=max(limits.shortest - 1, 0),  # theirs does not count the end
+                max_decoding_length=limits.longest,
+                return_scores=True,
+                return_end_token=True,
+            )
         return [self.ranked(result, how, limits) for result in results]
+
+    @contextmanager
+    def idle_threads(self) -> Iterator[int]:
+        """How many of its threads a call may have: all of them, unless there are other calls."""
+        with self.lock:
+            self.calls += 1
+            share = max(self.threads // self.calls, 1)
+        try:
+            yield share
+        finally:
+            with self.lock:
+                self.calls -= 1
 
     def ranked(self, result: Any, how: Beams, limits: Limits) -> list[Hypothesis]:
         """Theirs by our penalty, best first."""
@@ -104,6 +121,11 @@ class CTranslate2Translator(BaseTranslator):
         return [list(result.log_probs) for result in results]
 
 
+def batch_tokens(tokens: int, width: int, threads: int) -> int:
+    """How many tokens go side by side: no more than are quick, and something for every thread."""
+    return max(min(TOKENS // width, ceil(tokens / threads)), 1)
+
+
 def search_options(how: Beams) -> dict[str, Any]:
     """Our search in their words.
 
@@ -119,7 +141,10 @@ def search_options(how: Beams) -> dict[str, Any]:
 
 
 def open_engine(folder: Path, device: str, quantization: str) -> Any:
-    """Their translator of a folder, with as many threads as torch has."""
+    """Their translator of a folder, with as many threads as torch has.
+
+    On a CPU each of them has work of its own: several at one product wait for each other, and on a busy machine long.
+    """
     library = import_ctranslate2()
     cuda = library.get_cuda_device_count() > 0
     if device == "auto":
@@ -135,7 +160,11 @@ def open_engine(folder: Path, device: str, quantization: str) -> Any:
         raise UnknownNameError("quantization", quantization, known)
     try:
         return library.Translator(
-            str(folder), device=device, compute_type=quantization, intra_threads=torch.get_num_threads()
+            str(folder),
+            device=device,
+            compute_type=quantization,
+            inter_threads=torch.get_num_threads() if device == "cpu" else 1,
+            intra_threads=1,
         )
     except (RuntimeError, ValueError) as error:  # they raise nothing narrower
         raise FileError(

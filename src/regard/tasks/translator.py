@@ -58,6 +58,7 @@ class BaseTranslator(ABC):
     """
 
     batch: int | None = None  # texts translated side by side at most; None: as many as are quickest
+    threads: int = 1  # that may call it at the same time
 
     def __init__(
         self,

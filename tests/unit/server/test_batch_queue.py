@@ -35,9 +35,9 @@ class Doubling:
 
 
 @contextmanager
-def queue_of(**limits: Any) -> Iterator[tuple[BatchQueue, ServerMetrics]]:
+def queue_of(threads: int = 1, **limits: Any) -> Iterator[tuple[BatchQueue, ServerMetrics]]:
     metrics = ServerMetrics()
-    queue = BatchQueue(metrics, QueueLimits(**{"seconds": 0.0, **limits}))
+    queue = BatchQueue(metrics, QueueLimits(**{"seconds": 0.0, **limits}), threads=threads)
     yield queue, metrics
     queue.close()
 
@@ -109,6 +109,42 @@ def test_the_first_waits_for_others_until_there_are_enough() -> None:
             pending = [asyncio.ensure_future(queue.submit(items(work, [n]))) for n in range(3)]
             assert await asyncio.gather(*pending) == [[0], [2], [4]]
             assert work.batches == [[0, 1, 2]]
+
+        scenario(steps)
+
+
+def test_threads_that_are_idle_share_what_waits() -> None:
+    with queue_of(threads=2) as (queue, metrics):
+
+        async def steps() -> None:
+            work = Doubling()
+            pending = asyncio.ensure_future(queue.submit(items(work, list(range(8)))))
+            await begun(work, 2)
+            assert sorted(work.batches) == [[0, 1, 2, 3], [4, 5, 6, 7]]
+            later = asyncio.ensure_future(queue.submit(items(work, [8, 9])))
+            work.gate.set()
+            assert await pending == [2 * number for number in range(8)]
+            assert await later == [16, 18]
+            assert len(work.threads) == 2
+            await asyncio.to_thread(until, lambda: queue.idle == 2)
+            assert queue.tokens == 0
+
+        scenario(steps)
+        assert outcomes(metrics, "answered") == 10
+
+
+def test_a_thread_that_is_alone_takes_all() -> None:
+    with queue_of(threads=2) as (queue, _):
+
+        async def steps() -> None:
+            slow, quick = Doubling(), Doubling()
+            quick.gate.set()
+            first = asyncio.ensure_future(queue.submit(items(slow, [0])))
+            await begun(slow, 1)
+            assert await queue.submit(items(quick, [1, 2, 3, 4])) == [2, 4, 6, 8]
+            assert quick.batches == [[1, 2, 3, 4]]
+            slow.gate.set()
+            assert await first == [0]
 
         scenario(steps)
 
@@ -206,6 +242,6 @@ def test_closing_finishes_what_waits_and_takes_nothing_more() -> None:
             work.gate.set()
             await closing
             assert await asyncio.gather(*pending) == [[0], [2], [4]]
-            assert not queue.thread.is_alive()
+            assert not queue.alive
 
     scenario(steps)

@@ -39,6 +39,16 @@ def test_languages_choose_the_model() -> None:
     assert [language_code(code) for code in ("EN-GB", " fr ", "pt_BR")] == ["en", "fr", "pt"]
 
 
+def test_as_many_threads_as_every_model_allows() -> None:
+    tasks = EchoTranslator(), EchoTranslator()
+    served = [ServedModel(str(number), task, None) for number, task in enumerate(tasks)]  # type: ignore[arg-type]
+    assert ModelRegistry(served).threads == 1
+    tasks[0].threads = 4
+    assert ModelRegistry(served).threads == 1
+    tasks[1].threads = 2
+    assert ModelRegistry(served).threads == 2
+
+
 def test_a_text_may_say_its_language_itself() -> None:
     models = registry(("en", "fr"), ("fr", "en"), ("de", "fr"))
     text = "Das ist ein schöner Tag, und die Sonne scheint auf unser Haus."

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+import torch
 
 import regard
 from benchmarks import peers
 from regard.decoding import Beams
 from regard.errors import InputError, UnknownNameError
 from regard.tasks import load_engine
-from regard.tasks.ctranslate2_translator import CTranslate2Translator, search_options
+from regard.tasks.ctranslate2_translator import CTranslate2Translator, batch_tokens, search_options
+from regard.tasks.text_ids import TOKENS
 from regard.tasks.translator import SearchOptions, Translator
 from regard.tasks.verified_export import export
 from regard.training.evaluate.sets import read_data
@@ -71,6 +74,27 @@ def test_several_come_best_first_by_our_penalty() -> None:
     assert [one.text for one in actual] == [one.text for one in expected]
     assert [one.score for one in actual] == sorted((one.score for one in actual), reverse=True)
     assert theirs.translate(["They obey a minister."], nbest=2)[0] == [one.text for one in expected[:2]]
+
+
+def test_a_call_has_the_threads_that_are_idle() -> None:
+    _, theirs = grammar_pair()
+    assert theirs.threads == theirs.engine.num_translators == torch.get_num_threads()
+    theirs.threads = 4
+    with theirs.idle_threads() as first, theirs.idle_threads() as second, theirs.idle_threads() as third:
+        assert (first, second, third) == (4, 2, 1)
+    with theirs.idle_threads() as alone:
+        assert alone == 4
+    assert [batch_tokens(1000, 4, threads) for threads in (1, 2, 3)] == [1000, 500, 334]
+    assert (batch_tokens(10**6, 4, 2), batch_tokens(0, 4, 2)) == (TOKENS // 4, 1)
+
+
+def test_threads_may_ask_at_the_same_time() -> None:
+    _, theirs = grammar_pair()
+    texts = list(read_data(["grammar:test:40:7"]).pairs().sources)
+    expected = theirs.translate(texts)
+    with ThreadPoolExecutor(4) as pool:
+        parts = list(pool.map(theirs.translate, [texts[first : first + 5] for first in range(0, 40, 5)]))
+    assert [text for part in parts for text in part] == expected
 
 
 def test_batches_change_nothing() -> None:
