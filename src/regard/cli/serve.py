@@ -105,8 +105,8 @@ def listening(host: str, port: int) -> socket.socket:
         raise InputError(
             f"cannot listen at {host}, port {port}", found=error.strerror or str(error), do="--port 0 takes a free one"
         ) from error
-    # What it accepts takes this over (asyncio sets it only where a socket names its protocol): without it the body of an
-    # answer waits some 40 ms, until the client has acknowledged the head.
+    # What it accepts takes this over (asyncio sets it only where a socket names its protocol): without it the body of
+    # an answer waits some 40 ms, until the client has acknowledged the head.
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listener
 
