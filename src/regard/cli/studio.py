@@ -48,10 +48,10 @@ def studio(
     device = device_of(device).type
     if not data.is_dir():
         raise InputError("there is no such folder of runs", found=str(data), do="--data DIR, or leave it out")
-    listener = open_port(host, port)
-    catalogue = StudioCatalogue.of(names or (), data)
-    options = StudioOptions(token=token, device=device, start=beginning(catalogue))
-    run_studio(create_studio(catalogue, options), listener, token, browser=not no_open)
+    with open_port(host, port) as listener:
+        catalogue = StudioCatalogue.of(names or (), data)
+        options = StudioOptions(token=token, device=device, start=beginning(catalogue))
+        run_studio(create_studio(catalogue, options), listener, token, browser=not no_open)
 
 
 def check_token(host: str, token: str | None) -> None:

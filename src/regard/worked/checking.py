@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from regard.worked import examples
 from regard.worked.derivation import Derivation
 from regard.worked.findings import Findings, Mistake
 from regard.worked.judging import Cell, Claim, Claims, at
-from regard.worked.reading import Example, read_example, read_file
+from regard.worked.reading import Example, Statement, read_example, read_file
 from regard.worked.repairing import Explanation, explain
 from regard.worked.report_terminal import report_view
 
@@ -41,8 +41,10 @@ def check(source: str | Path | Mapping[str, Any] | Example | None = None, *, exa
     return check_example(read_file(Path(str(source))))
 
 
-def check_example(example: Example) -> Report:
-    """Recompute everything that can be, and compare."""
+def check_example(
+    example: Example, claims_of: Callable[[Derivation, tuple[Statement, ...]], Claims] = Claims
+) -> Report:
+    """Recompute everything that can be, and compare. `claims_of` may give claims that know when to stop."""
     if example.heads > 1 or any(matrix.ndim > 2 for matrix in example.matrices.values()):
         raise ShapeError(
             "a hand-worked example has one head", found=f"{example.heads} heads", do="check each by itself"
@@ -52,7 +54,7 @@ def check_example(example: Example) -> Report:
             f"{example.name} states nothing to check",
             do='add [[stated]] blocks: step = "scores", values = [[0, 1], [1, 1]]',
         )
-    claims = Claims(Derivation.of(example), example.stated)
+    claims = claims_of(Derivation.of(example), example.stated)
     check_widths(claims)
     explanation = explain(claims)
     verdict = explanation.verdict

@@ -56,7 +56,7 @@ class Aim:
 def aim_of(subject: Subject, given: ModelInput) -> Aim:
     """What the model says of this input: its translation, its continuation, its words for masks, or its class."""
     task = task_of(subject)
-    if given.target is not None:
+    if task == "translate":
         return translation(subject, given)
     if task == "generate":
         new = continued(subject, given.source)
@@ -92,7 +92,7 @@ def prediction(subject: Subject, aim: Aim) -> Prediction:
 
 def following(subject: Subject, inputs: ModelInput, positions: Sequence[int]) -> list[TokenProbability] | None:
     """What is likeliest at the first of these positions; nothing where a translator says a whole text."""
-    if inputs.target is not None or not positions:
+    if task_of(subject) == "translate" or not positions:
         return None
     logits = read_logits(subject, inputs)
     if task_of(subject) == "classify":
@@ -162,11 +162,12 @@ def head_effects(
     aim = aim_of(subject, given)
     if not aim.ids:
         raise Refusal(400, "The model says nothing of this text")
-    baseline = float(aim.logs(subject).mean())
+    before = aim.logs(subject)
     rows = []
     for site, head in heads:
         stop.check()
         with intervene(subject.reader.model, silence=(site, head)):
-            effect = float(aim.logs(subject).mean()) - baseline
-        rows.append(HeadEffectRow(site=site, head=head, effect=effect))
-    return HeadEffectsAnswer(baseline=baseline, rows=rows)
+            change = aim.logs(subject) - before
+        effect = float(change.mean())
+        rows.append(HeadEffectRow(site=site, head=head, effect=effect, by_token=change.tolist()))
+    return HeadEffectsAnswer(baseline=float(before.mean()), tokens=aim.tokens, rows=rows)

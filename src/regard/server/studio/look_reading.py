@@ -22,6 +22,8 @@ from regard.text.tokenizer import padded
 TOP = 10  # tokens that may come
 CONTINUED = 12  # tokens that a model goes on with, to see what changes
 HEADS: tuple[tuple[str, StudioTask], ...] = (
+    ("ConditionalGeneration", "translate"),
+    ("MTModel", "translate"),
     ("CausalLM", "generate"),
     ("LMHead", "generate"),
     ("MaskedLM", "mask"),
@@ -40,14 +42,12 @@ def task_of(subject: Subject) -> StudioTask:
         return {"class": "classify", "mask": "mask"}.get(task.head, "other")  # type: ignore[return-value]
     model = subject.reader.model
     if subject.pair:
-        return "translate" if model.can_generate() else "other"
+        return "translate" if model.can_generate() else task_named(type(model).__name__)
     return task_named(type(model).__name__)
 
 
 def task_named(architecture: str) -> StudioTask:
     """What a class of Hugging Face's is for, by its name."""
-    if "ConditionalGeneration" in architecture or architecture.endswith("MTModel"):
-        return "translate"
     return next((task for sign, task in HEADS if sign in architecture), "other")
 
 

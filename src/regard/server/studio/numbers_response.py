@@ -31,9 +31,7 @@ NUMBERS: dict[int | str, dict[str, Any]] = {
 
 
 class NumbersResponse(Response):
-    """Bytes of numbers."""
-
-    media_type = MEDIA_TYPE
+    """Bytes of numbers. A class with a media type of its own would have errors described by it too."""
 
 
 def numbers_response(
@@ -50,7 +48,7 @@ def numbers_response(
         "X-Meta": json.dumps(meta or {}),  # in ASCII, as headers are
         **caching(etag),
     }
-    return NumbersResponse(body, headers=headers)
+    return NumbersResponse(body, headers=headers, media_type=MEDIA_TYPE)
 
 
 def caching(etag: str) -> dict[str, str]:

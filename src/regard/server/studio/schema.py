@@ -268,12 +268,14 @@ class HeadEffectRow(BaseModel):
     site: str
     head: int
     effect: float
+    by_token: list[float] = Field(description="The change of each token's log probability.")
 
 
 class HeadEffectsAnswer(BaseModel):
     """The effect of each head; the lower, the more the model needed it."""
 
     baseline: float
+    tokens: list[str] = Field(description="What the model says.")
     rows: list[HeadEffectRow]
 
 

@@ -82,6 +82,7 @@ class StudioLimits:
     characters: int = 20_000
     tokens: int = 2048
     waiting: int = 64
+    checks: int = 8
     looks: int = 48
     look_bytes: int = 1 << 30
 
@@ -97,6 +98,7 @@ class StudioService:
 
     def __post_init__(self) -> None:
         self.desk = WorkDesk(self.limits.waiting)
+        self.checks = WorkDesk(self.limits.checks)  # which need no model, and keep none waiting
         self.shelf = ModelShelf(self.catalogue, self.device)
         self.looks = LookShelf(self.limits.looks, self.limits.look_bytes)
         self.session = secrets.token_hex(8)  # looks of an earlier server have other ids
@@ -129,7 +131,7 @@ class StudioService:
         return await asyncio.to_thread(worked_examples)
 
     async def check(self, asked: CheckRequest) -> CheckAnswer:
-        return await self.desk.ask(lambda _: checked(asked))
+        return await self.checks.ask(lambda stop: checked(asked, stop))
 
     async def runs(self) -> list[RunInfo]:
         await asyncio.to_thread(self.catalogue.refresh)
@@ -259,12 +261,13 @@ class StudioService:
 
     def close(self) -> None:
         self.desk.close()
+        self.checks.close()
 
 
 def output_of(subject: Subject, given: ModelInput) -> tuple[str | None, list[TokenProbability] | None]:
     """What a model says of its input, and what may come next."""
     task = task_of(subject)
-    if given.target is not None:
+    if task == "translate" and given.target is not None:
         return decoded(subject, given.target[1:]), None
     if task == "other":
         return None, None

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
+
+from torch import Tensor
 
 from regard.errors import InputError
 from regard.server.refusals import Refusal
@@ -19,13 +23,16 @@ from regard.server.studio.schema import (
     StatedNumber,
     WorkedExample,
 )
+from regard.server.studio.work_desk import StopSignal
 from regard.worked import check, steps
-from regard.worked.checking import Report
+from regard.worked.checking import Report, check_example
 from regard.worked.examples import load, names
 from regard.worked.findings import Mistake
+from regard.worked.judging import Cell, Claim, Claims
 from regard.worked.reading import INPUTS, STEPS, Example, parse, read_example
 from regard.worked.report_terminal import mistake_view
 
+SECONDS = 10  # that a check may take
 NUMBERS = 4096  # of an example that is checked
 
 
@@ -81,13 +88,36 @@ def plain(value: Any) -> Any:
     return value if math.isfinite(value) else None
 
 
-def checked(asked: CheckRequest) -> CheckAnswer:
+@dataclass(frozen=True)
+class TimedClaims(Claims):
+    """Claims that are explained in some seconds, or not at all: numbers that all contradict each other take long."""
+
+    stop: StopSignal
+    end: float  # by the clock
+
+    def correct_values(self, assumed: Mapping[Cell, float]) -> dict[str, Tensor]:
+        self.check_time()
+        return super().correct_values(assumed)
+
+    def table(self, claims: Iterable[Claim], correct: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        self.check_time()
+        return super().table(claims, correct)
+
+    def check_time(self) -> None:
+        self.stop.check()
+        if time.monotonic() > self.end:
+            sentence = f"What is wrong here could not be told within {SECONDS} seconds"
+            raise Refusal(413, f"{sentence}: please check fewer numbers at once, or give the inputs too")
+
+
+def checked(asked: CheckRequest, stop: StopSignal) -> CheckAnswer:
     """Every wrong number of a learner's sheet, once."""
     example = example_of(asked)
     count = sum(matrix.numel() for matrix in example.matrices.values()) + sum(len(one.cells) for one in example.stated)
     if count > NUMBERS:
         raise Refusal(413, f"That are {count:,} numbers, where at most {NUMBERS:,} are checked at once")
-    report = check(example)
+    end = time.monotonic() + SECONDS
+    report = check_example(example, lambda derivation, stated: TimedClaims(derivation, stated, stop, end))
     findings = [finding(report, mistake) for mistake in report.mistakes]
     return CheckAnswer(findings=findings, right=report.ok, checked=report.checked, unchecked=len(report.unchecked))
 
