@@ -6,11 +6,11 @@ FROM python:3.11-slim
 # torch for CPUs: a tenth of the size of the one for GPUs. Versions are those of requirements.lock.
 ARG TORCH_INDEX=https://download.pytorch.org/whl/cpu
 WORKDIR /build
-COPY requirements.lock pyproject.toml README.md LICENSE ./
+COPY requirements.lock pyproject.toml hatch_build.py README.md LICENSE ./
 RUN pip install --no-cache-dir --extra-index-url "$TORCH_INDEX" -c requirements.lock \
         "torch==$(sed -n 's/^torch==\([0-9.]*\).*/\1/p' requirements.lock)+cpu" hatchling
 COPY src ./src
-RUN pip install --no-cache-dir --no-build-isolation --extra-index-url "$TORCH_INDEX" -c requirements.lock ".[fast]" \
+RUN REGARD_WITHOUT_PAGE=1 pip install --no-cache-dir --no-build-isolation --extra-index-url "$TORCH_INDEX" -c requirements.lock ".[fast]" \
     && rm -rf /build
 
 RUN useradd --create-home regard

@@ -2,12 +2,15 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+PAGE := src/regard/server/studio/page/index.html
+STUDIO := $(shell find studio -name node_modules -prune -o -type f -not -path 'studio/tests/*' -print 2>/dev/null)
 
-.PHONY: help setup demo test test-portable check format architecture clean
+.PHONY: help setup studio demo test test-portable check format architecture clean
 
 help:
 	@echo "make demo          train a small translator (six to ten minutes) and show what it says"
 	@echo "make test          all tests"
+	@echo "make studio        build the page that regard studio shows"
 	@echo "make test-portable all tests as other processors, numbers of threads and Pythons run them"
 	@echo "make check         lint, format, types, layers"
 	@echo "make format        mend what can be mended by itself"
@@ -22,13 +25,20 @@ $(READY): pyproject.toml requirements.lock
 	@$(BIN)/python -m pip install --quiet -c requirements.lock --no-build-isolation -e ".[dev]"
 	@touch $(READY)
 
-demo: $(READY)
+# Built again only when one of its sources is newer; node comes from the machine, else from PyPI.
+studio: $(PAGE)
+
+$(PAGE): $(STUDIO) hatch_build.py | $(READY)
+	@echo "building the studio's page"
+	@$(BIN)/python hatch_build.py
+
+demo: $(READY) $(PAGE)
 	@$(BIN)/python -m tools.demo
 
-test: $(READY)
+test: $(READY) $(PAGE)
 	@$(BIN)/python -m pytest -n 2 --dist loadgroup
 
-test-portable: $(READY)
+test-portable: $(READY) $(PAGE)
 	@$(BIN)/python -m tools.portable
 
 check: $(READY)
@@ -36,6 +46,7 @@ check: $(READY)
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
+	@$(BIN)/python hatch_build.py check
 
 format: $(READY)
 	@$(BIN)/ruff check --fix .
@@ -45,4 +56,5 @@ architecture: $(READY)
 	@$(BIN)/python -m tools.architecture
 
 clean:
-	rm -rf .venv .venv-* demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-* demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache \
+		studio/node_modules src/regard/server/studio/page

@@ -13,6 +13,7 @@ export default defineConfig({
     target: 'es2022',
     assetsInlineLimit: 0, // nothing inline: the page is served under a strict Content-Security-Policy
     modulePreload: { polyfill: false },
+    rolldownOptions: { checks: { pluginTimings: false } },
   },
   server: { proxy: { '/api': server } },
   test: { environment: './tests/environment.ts', include: ['tests/**/*.test.ts', 'src/**/*.test.ts'] },

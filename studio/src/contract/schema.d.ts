@@ -673,6 +673,11 @@ export interface components {
             head: number;
             /** Effect */
             effect: number;
+            /**
+             * By Token
+             * @description The change of each token's log probability.
+             */
+            by_token: number[];
         };
         /**
          * HeadEffectsAnswer
@@ -681,6 +686,11 @@ export interface components {
         HeadEffectsAnswer: {
             /** Baseline */
             baseline: number;
+            /**
+             * Tokens
+             * @description What the model says.
+             */
+            tokens: string[];
             /** Rows */
             rows: components["schemas"]["HeadEffectRow"][];
         };
@@ -1703,7 +1713,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/octet-stream": components["schemas"]["StudioError"];
+                    "application/json": components["schemas"]["StudioError"];
                 };
             };
             /** @description Forbidden */
@@ -1712,7 +1722,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/octet-stream": components["schemas"]["StudioError"];
+                    "application/json": components["schemas"]["StudioError"];
                 };
             };
             /** @description Not Found */
@@ -1721,7 +1731,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/octet-stream": components["schemas"]["StudioError"];
+                    "application/json": components["schemas"]["StudioError"];
                 };
             };
             /** @description Request Timeout */
@@ -1730,7 +1740,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/octet-stream": components["schemas"]["StudioError"];
+                    "application/json": components["schemas"]["StudioError"];
                 };
             };
             /** @description Request Entity Too Large */
@@ -1739,7 +1749,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/octet-stream": components["schemas"]["StudioError"];
+                    "application/json": components["schemas"]["StudioError"];
                 };
             };
             /** @description Too Many Requests */
@@ -1750,7 +1760,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/octet-stream": components["schemas"]["StudioError"];
+                    "application/json": components["schemas"]["StudioError"];
                 };
             };
             /** @description Internal Server Error */
@@ -1759,7 +1769,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/octet-stream": components["schemas"]["StudioError"];
+                    "application/json": components["schemas"]["StudioError"];
                 };
             };
             /** @description Service Unavailable */
@@ -1770,7 +1780,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/octet-stream": components["schemas"]["StudioError"];
+                    "application/json": components["schemas"]["StudioError"];
                 };
             };
             /** @description Client Error */
@@ -1779,7 +1789,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/octet-stream": components["schemas"]["StudioError"];
+                    "application/json": components["schemas"]["StudioError"];
                 };
             };
         };
@@ -1838,7 +1848,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/octet-stream": components["schemas"]["StudioError"];
+                    "application/json": components["schemas"]["StudioError"];
                 };
             };
             /** @description Forbidden */
@@ -1847,7 +1857,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/octet-stream": components["schemas"]["StudioError"];
+                    "application/json": components["schemas"]["StudioError"];
                 };
             };
             /** @description Not Found */
@@ -1856,7 +1866,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/octet-stream": components["schemas"]["StudioError"];
+                    "application/json": components["schemas"]["StudioError"];
                 };
             };
             /** @description Request Timeout */
@@ -1865,7 +1875,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/octet-stream": components["schemas"]["StudioError"];
+                    "application/json": components["schemas"]["StudioError"];
                 };
             };
             /** @description Request Entity Too Large */
@@ -1874,7 +1884,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/octet-stream": components["schemas"]["StudioError"];
+                    "application/json": components["schemas"]["StudioError"];
                 };
             };
             /** @description Too Many Requests */
@@ -1885,7 +1895,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/octet-stream": components["schemas"]["StudioError"];
+                    "application/json": components["schemas"]["StudioError"];
                 };
             };
             /** @description Internal Server Error */
@@ -1894,7 +1904,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/octet-stream": components["schemas"]["StudioError"];
+                    "application/json": components["schemas"]["StudioError"];
                 };
             };
             /** @description Service Unavailable */
@@ -1905,7 +1915,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/octet-stream": components["schemas"]["StudioError"];
+                    "application/json": components["schemas"]["StudioError"];
                 };
             };
             /** @description Client Error */
@@ -1914,7 +1924,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/octet-stream": components["schemas"]["StudioError"];
+                    "application/json": components["schemas"]["StudioError"];
                 };
             };
         };
@@ -1966,7 +1976,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/octet-stream": components["schemas"]["StudioError"];
+                    "application/json": components["schemas"]["StudioError"];
                 };
             };
             /** @description Forbidden */
@@ -1975,7 +1985,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/octet-stream": components["schemas"]["StudioError"];
+                    "application/json": components["schemas"]["StudioError"];
                 };
             };
             /** @description Not Found */
@@ -1984,7 +1994,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/octet-stream": components["schemas"]["StudioError"];
+                    "application/json": components["schemas"]["StudioError"];
                 };
             };
             /** @description Request Timeout */
@@ -1993,7 +2003,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/octet-stream": components["schemas"]["StudioError"];
+                    "application/json": components["schemas"]["StudioError"];
                 };
             };
             /** @description Request Entity Too Large */
@@ -2002,7 +2012,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/octet-stream": components["schemas"]["StudioError"];
+                    "application/json": components["schemas"]["StudioError"];
                 };
             };
             /** @description Too Many Requests */
@@ -2013,7 +2023,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/octet-stream": components["schemas"]["StudioError"];
+                    "application/json": components["schemas"]["StudioError"];
                 };
             };
             /** @description Internal Server Error */
@@ -2022,7 +2032,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/octet-stream": components["schemas"]["StudioError"];
+                    "application/json": components["schemas"]["StudioError"];
                 };
             };
             /** @description Service Unavailable */
@@ -2033,7 +2043,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/octet-stream": components["schemas"]["StudioError"];
+                    "application/json": components["schemas"]["StudioError"];
                 };
             };
             /** @description Client Error */
@@ -2042,7 +2052,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/octet-stream": components["schemas"]["StudioError"];
+                    "application/json": components["schemas"]["StudioError"];
                 };
             };
         };
