@@ -158,15 +158,18 @@ def open_engine(folder: Path, device: str, quantization: str) -> Any:
     known = {"default", *library.get_supported_compute_types(device)}
     if quantization not in known:
         raise UnknownNameError("quantization", quantization, known)
+    threads = torch.get_num_threads()
     try:
         return library.Translator(
             str(folder),
             device=device,
             compute_type=quantization,
-            inter_threads=torch.get_num_threads() if device == "cpu" else 1,
+            inter_threads=threads if device == "cpu" else 1,
             intra_threads=1,
         )
     except (RuntimeError, ValueError) as error:  # they raise nothing narrower
         raise FileError(
             f"{folder} is not a model of CTranslate2's", found=str(error), do="export the model again"
         ) from error
+    finally:
+        torch.set_num_threads(threads)  # theirs sets it for both libraries

@@ -76,6 +76,17 @@ def test_several_come_best_first_by_our_penalty() -> None:
     assert theirs.translate(["They obey a minister."], nbest=2)[0] == [one.text for one in expected[:2]]
 
 
+def test_torch_keeps_its_threads() -> None:
+    before = torch.get_num_threads()
+    torch.set_num_threads(before + 1)
+    try:
+        _, theirs = grammar_pair()
+        assert theirs.threads == before + 1
+        assert torch.get_num_threads() == before + 1
+    finally:
+        torch.set_num_threads(before)
+
+
 def test_a_call_has_the_threads_that_are_idle() -> None:
     _, theirs = grammar_pair()
     assert theirs.threads == theirs.engine.num_translators == torch.get_num_threads()
