@@ -18,7 +18,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-THREADS = 8  # LibreTranslate's own default is fewer; more of them keep both workers busy
+THREADS = 4  # as LibreTranslate has by default
 
 
 class ModelTokenizer:
