@@ -36,9 +36,9 @@ class SoakResult(NamedTuple):
         counts = ", ".join(f"{count:,} {name}" for name, count in sorted(self.outcomes.items()))
         start, middle, end, most = (f"{size / 1e6:.0f} MB" for size in self.memory)
         return [
-            f"Capacity: {self.capacity.rate:,.0f} texts a second, with {self.capacity.clients} clients; more of them got "
-            f"no more. Then {self.seconds / 60:g} minutes of {self.offered:,.0f} requests a second, at random times, "
-            f"whether answers came or not: {counts}. That is {self.answered:,.0f} answers a second, p50 "
+            f"Capacity: {self.capacity.rate:,.0f} texts a second, with {self.capacity.clients} clients; more of them "
+            f"got no more. Then {self.seconds / 60:g} minutes of {self.offered:,.0f} requests a second, at random "
+            f"times, whether answers came or not: {counts}. That is {self.answered:,.0f} answers a second, p50 "
             f"{1000 * self.p50:.0f} ms, p95 {1000 * self.p95:.0f} ms from when each was due.",
             f"The server held {start} after a fifth of the time, {middle} in the middle, {end} at the end, {most} at "
             f"most ({GROWTH / 1e6:.0f} MB of growth are allowed). It took {self.server_cores:.2f} cores, the clients "
