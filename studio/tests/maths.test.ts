@@ -48,7 +48,7 @@ describe('colour', () => {
       [0, 0, 0],
     ]);
     expect(toHex(parseHex('#b4530a'))).toBe('#b4530a');
-    expect([inkOn([255, 255, 255]), inkOn([92, 30, 0])]).toEqual(['#14110d', '#fffdfa']);
+    expect([inkOn([255, 255, 255]), inkOn([92, 30, 0])]).toEqual(['#000000', '#ffffff']);
   });
 
   it('shares a scale out', () => {

@@ -32,10 +32,10 @@ export function colourAt(table: Uint8ClampedArray, share: number): RGB {
   return [table[index], table[index + 1], table[index + 2]];
 }
 
-/** Black or white, whichever reads better on a colour. */
+/** Black or white, whichever reads better on a colour: one of them always has a contrast of 4.5. */
 export function inkOn([red, green, blue]: readonly number[]): string {
   const light = 0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue);
-  return light > 0.2 ? '#14110d' : '#fffdfa';
+  return (light + 0.05) ** 2 > 1.05 * 0.05 ? '#000000' : '#ffffff';
 }
 
 function linear(part: number): number {

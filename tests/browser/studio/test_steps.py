@@ -1,0 +1,238 @@
+"""The page Steps by clicking and typing; every number on the screen is the one of `regard.attend`."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import regard
+from tests.browser.studio.screen import Screen, number
+
+SHOWN = 0.5e-3 + 1e-9  # half a unit of the third decimal
+WIDE = 0.5e-2 + 1e-9  # of the second, in wide matrices
+
+
+def same(shown: list[list[float]], true: Any, apart: float = SHOWN) -> None:
+    wanted = torch.as_tensor(true, dtype=torch.float64)
+    torch.testing.assert_close(torch.tensor(shown, dtype=torch.float64), wanted, atol=apart, rtol=0, equal_nan=True)
+
+
+def test_the_page_opens_with_the_lectures_example(screen: Screen) -> None:
+    screen.open()
+    sheet = regard.steps(example="i-love-ai")
+    for step in ("x", "w_q", "w_k", "w_v", "q", "k", "v", "scores", "scaled", "weights", "output"):
+        same(screen.number_table(step), sheet.values[step])
+    assert "regard steps --example i-love-ai" in screen.text(".command")
+
+
+def test_typing_a_sentence_and_changing_every_setting(screen: Screen) -> None:
+    """Words, numbers, heads, mask, positions, scale, temperature: each at once, all as regard has them."""
+    screen.open()
+    screen.page.get_by_label("Numbers", exact=True).select_option(label="Made up from the letters")
+    screen.page.get_by_label("Sentence").fill("The animal was tired")
+    asked: dict[str, Any] = {}
+    compare(screen, asked)
+    screen.page.get_by_role("radiogroup", name="Heads").get_by_text("2", exact=True).click()
+    compare(screen, asked | {"heads": 2}, head=0)
+    screen.find("#step-softmax").get_by_role("radiogroup").get_by_text("2", exact=True).click()
+    compare(screen, asked | {"heads": 2}, head=1)
+    screen.find(".controls-card").get_by_role("switch", name="Mask the future").click(force=True)
+    compare(screen, asked | {"heads": 2, "causal": True}, head=1)
+    screen.find(".controls-card").get_by_role("switch", name="Positions").click(force=True)
+    compare(screen, asked | {"heads": 2, "causal": True, "positions": True}, head=1)
+    screen.page.get_by_role("radiogroup", name="Scale").get_by_text("none").click()
+    compare(screen, asked | {"heads": 2, "causal": True, "positions": True, "scale": "none"}, head=1)
+    screen.page.get_by_label("Temperature").fill("0.3")
+    temperature = number(screen.text("output"))
+    assert temperature == 2
+    settings = {"heads": 2, "causal": True, "positions": True, "scale": "none", "temperature": 2}
+    compare(screen, settings, head=1)
+    screen.page.reload()  # the address has all of it
+    screen.page.wait_for_selector("[data-step=z]")
+    compare(screen, settings, head=1)
+
+
+def compare(screen: Screen, settings: dict[str, Any], head: int = 0) -> None:
+    sheet = regard.steps("The animal was tired", **settings)
+    for step in ("scores", "scaled", "weights", "output"):
+        values = sheet.values[step]
+        same(screen.number_table(step, head), values[head] if values.ndim == 3 else values)
+    if sheet.heads > 1:
+        same(screen.number_table("z"), sheet.values["z"])
+    if sheet.causal:
+        assert screen.number_table("masked", head)[0][1:] == [-math.inf] * 3
+
+
+def test_a_changed_number_changes_all_that_follows(screen: Screen) -> None:
+    """By keyboard alone: to the cell, type, Enter; then taken back."""
+    screen.open()
+    screen.cell("x", 0, 0).focus()
+    screen.page.keyboard.press("ArrowDown")
+    screen.page.keyboard.type("2.5")
+    screen.page.keyboard.press("Enter")
+    x = torch.tensor([[1, 0], [2.5, 1], [1, 1]], dtype=torch.float64)
+    query, key, value = (regard.steps(example="i-love-ai").values[name] for name in ("w_q", "w_k", "w_v"))
+    output, steps = regard.attend((x @ query)[None], (x @ key)[None], (x @ value)[None], see="steps")
+    same(screen.number_table("weights"), steps.weights[0])
+    same(screen.number_table("output"), output[0])
+    assert screen.params()["edit"] == "x:0,1,0=2.5"
+    screen.page.keyboard.press("ArrowUp")
+    screen.page.keyboard.press("Delete")
+    same(screen.number_table("output"), regard.steps(example="i-love-ai").values["output"])
+
+
+def test_a_score_put_there_by_hand(screen: Screen) -> None:
+    screen.open()
+    screen.cell("scores", 1, 2).click()
+    screen.page.get_by_label("Change it").fill("5")
+    scores = regard.steps(example="i-love-ai").values["scores"].clone()
+    scores[1, 2] = 5
+    same(screen.number_table("weights"), (scores / math.sqrt(2)).softmax(-1))
+    screen.button("Take back").click()
+    same(screen.number_table("weights"), regard.steps(example="i-love-ai").values["weights"])
+
+
+def test_pointing_at_a_number_spells_it_out(screen: Screen) -> None:
+    screen.open()
+    screen.cell("scores", 2, 1).hover()
+    told = [text.split() for text in screen.page.locator(".explain .terms tbody tr").all_inner_texts()]
+    assert told == [["1", "2", "×", "1", "=", "2"], ["2", "1", "×", "0", "=", "0"]]
+    assert screen.text(".explain .value") == "2"
+    lit = screen.page.eval_on_selector_all(".lit", "found => found.map(one => one.closest('table').dataset.step)")
+    assert lit == ["q", "q", "k", "k"]
+    screen.cell("weights", 0, 1).hover()
+    said = screen.text(".explain")
+    powers = [math.exp(score) for score in (0, 1 / math.sqrt(2), 1 / math.sqrt(2))]
+    for power in (*powers, sum(powers), powers[1] / sum(powers)):
+        assert f"{power:.4f}".rstrip("0").rstrip(".") in said
+    screen.cell("output", 1, 0).hover()
+    products = [number(text.split("= ")[1]) for text in screen.page.locator(".explain .equals").all_inner_texts()]
+    assert sum(products) == pytest.approx(number(screen.text(".explain .value")), abs=2e-4)
+
+
+def test_the_notes_mistakes_are_marked_and_put_right(screen: Screen) -> None:
+    screen.open()
+    screen.page.get_by_label("Numbers", exact=True).select_option("i-love-ai")
+    report = regard.check(example="i-love-ai")
+    assert screen.page.locator(".mistaken").count() == len(report.mistakes) == 3
+    for mistake in report.mistakes:
+        assert mistake.column is not None
+        cell = screen.cell(mistake.step, mistake.row, mistake.column)
+        assert cell.locator("s").inner_text().endswith(mistake.text)
+    screen.find(".mistakes button").nth(2).click()
+    assert "They have 0.71; it should be 1.4142" in screen.text(".explain")
+    assert screen.params() == {"example": "i-love-ai", "cell": "scaled:0,1,2"}
+
+
+@pytest.mark.parametrize("name", ["hotel-rooms", "pizza-is-awesome", "python-executes-quickly", "thinking-machines"])
+def test_each_worked_example(screen: Screen, name: str) -> None:
+    screen.open(example=name)
+    screen.page.wait_for_selector(".mistakes")
+    sheet = regard.steps(example=name)
+    for step, values in sheet.values.items():
+        same(screen.number_table(step), values, WIDE)
+
+
+def test_checking_what_a_learner_computed(screen: Screen) -> None:
+    screen.open()
+    screen.page.get_by_text("Check my numbers").click()
+    assert "0 of 51 right" in screen.text(".progress")
+    screen.cell("q", 0, 0).click()
+    for typed in ("1", "0", "1", "1", "2", "2"):  # the last one is wrong
+        screen.page.keyboard.type(typed)
+        screen.page.keyboard.press("Tab")
+    screen.cell("scaled", 0, 1).click()
+    screen.page.keyboard.type("0,71")
+    screen.page.keyboard.press("Enter")
+    screen.page.wait_for_selector(".wrong")
+    assert "6 of 51 right, 1 to look at again" in screen.text(".progress")
+    assert screen.cell("q", 2, 1).get_attribute("aria-invalid") == "true"
+    # Worked out rightly from the wrong number: the score of AI and I is 2·0 + 2·1, so regard check blames only Q.
+    with screen.page.expect_response("**/api/check"):
+        screen.cell("scores", 2, 0).click()
+        screen.page.keyboard.type("2")
+        screen.page.keyboard.press("Enter")
+    screen.page.wait_for_selector("[data-step=scores] .follows")
+    assert screen.cell("scores", 2, 1).inner_text().strip() == "to be typed"
+    screen.cell("scores", 2, 1).hover()
+    assert "= ?" in screen.text(".explain")  # the products to be made, and nothing given away
+    screen.button("Clear all").click()
+    assert "0 of 51 right" in screen.text(".progress")
+
+
+def test_the_tour_can_be_walked_and_left(screen: Screen) -> None:
+    screen.open()
+    screen.page.get_by_text("Guided tour").click()
+    titles = []
+    for place in range(6):
+        titles.append(screen.text(".tour h2"))
+        assert screen.text(".count") == f"Step {place + 1} of 6"
+        if place < 5:
+            screen.button("Next").click()
+    assert titles == ["Project", "Score", "Scale", "Mask", "Softmax", "Mix"]
+    screen.page.go_back()
+    assert screen.text(".tour h2") == "Softmax"
+    screen.page.keyboard.press("ArrowLeft")
+    screen.button("Mask the future").click()
+    assert screen.number_table("masked")[0][1:] == [-math.inf, -math.inf]
+    screen.button("Leave the tour").click()
+    screen.page.wait_for_selector(".equation")
+    assert screen.params() == {"mask": "causal"}
+
+
+def test_pictures_and_tables_to_take_along(screen: Screen, tmp_path: Path) -> None:
+    screen.open()
+    weights = regard.steps(example="i-love-ai").values["weights"]
+    files = {}
+    for kind in ("Picture, SVG", "Picture, PNG", "Table, CSV", "Table, JSON"):
+        screen.find("#step-softmax summary").click()
+        with screen.page.expect_download() as loading:
+            screen.find("#step-softmax").get_by_role("button", name=kind).click()
+        file = tmp_path / loading.value.suggested_filename
+        loading.value.save_as(file)
+        files[file.suffix] = file
+    assert {file.name for file in files.values()} == {
+        f"regard-softmax{end}" for end in (".svg", ".png", ".csv", ".json")
+    }
+    assert re.findall(r">(0\.\d+)<", files[".svg"].read_text()) == [f"{weight:.4f}" for weight in weights.flatten()]
+    assert files[".png"].read_bytes().startswith(b"\x89PNG")
+    rows = list(csv.DictReader(files[".csv"].read_text().splitlines()))
+    assert [float(row["value"]) for row in rows] == pytest.approx(weights.flatten().tolist(), abs=1e-12)
+    assert json.loads(files[".json"].read_text())[1]["column_token"] == "love"
+
+
+@pytest.mark.parametrize("words", ["<script>alert(1)</script> <b>x</b>", "שלום עולם", "a\u200bb \u202eevil", "x" * 300])
+def test_hostile_words_are_words(screen: Screen, words: str) -> None:
+    screen.open()
+    screen.page.get_by_label("Sentence").fill(words)
+    shown = screen.page.locator("[data-step=x] tbody th").all_text_contents()
+    assert [word.strip() for word in shown] == words.split()
+    assert screen.page.locator("main script, main b b").count() == 0
+    assert screen.overflow() == 0
+
+
+PLACES = {
+    "explore": {},
+    "mistakes": {"example": "i-love-ai", "cell": "scaled:0,1,2"},
+    "heads": {"example": "made-up", "heads": "2", "mask": "causal", "pos": "1"},
+    "tour": {"mode": "tour", "step": "2"},
+    "check": {"mode": "check", "typed": "q:0,0,0=1;q:0,0,1=3"},
+}
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("place", PLACES)
+def test_it_can_be_used_by_everybody(screen: Screen, place: str, theme: str) -> None:
+    """axe-core has nothing to say, on a screen and on a phone."""
+    screen.open(lang="fr" if theme == "dark" else "en", theme=theme, **PLACES[place])
+    assert screen.violations() == []
+    screen.phone()
+    assert screen.violations() == []
+    assert screen.overflow() == 0
