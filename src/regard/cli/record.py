@@ -28,6 +28,7 @@ def record(
     heads: str | None = typer.Option(None, metavar="N,N", help="Keep only these heads, from 0."),
     dtype: str | None = typer.Option(None, help="Of what is kept (the model's own, which is exact)."),
     values: bool = typer.Option(True, help="Keep the norm of each value through W_O too, for look --by value."),
+    pool: bool = typer.Option(False, "--pool", help="Keep each whole map in coarse cells too: a long text from afar."),
     device: str = typer.Option("auto", help="auto, cpu, cuda or mps."),
 ) -> None:
     """Write what every head does with a text into one .regard file.
@@ -57,6 +58,8 @@ def record(
             recording = one_by_one(
                 subject, read_lines(iter(whole.splitlines()), pair=subject.pair), options, on_progress
             )
+        if pool:
+            recording = recording.pool()
         recording.save(out)
     typer.echo(f"wrote {out}: {words(recording, out)}", err=True)
     typer.echo(f"{'✓' if recording.badge.true else '✗ not what the model used:'} {recording.badge}", err=True)

@@ -15,6 +15,7 @@ from regard.errors import FileError
 from regard.lens.recording.fidelity import Badge
 from regard.lens.recording.forward import ForwardCall
 from regard.lens.recording.map import Map
+from regard.lens.recording.pooled import PooledMap
 from regard.lens.recording.score_terms import Terms
 from regard.lens.recording.tokens import Text
 from regard.models.checkpoint import replace_file
@@ -47,12 +48,19 @@ def call_to_json(call: ForwardCall, name: str, tensors: dict[str, Tensor]) -> di
         for holder, names in ((one, OWN), (one.terms, TERMS)):
             for part in names:
                 if (tensor := getattr(holder, part)) is not None:
-                    tensors[f"{name}.{number}.{part}"] = tensor.detach().cpu().contiguous()
+                    tensors[f"{name}.{number}.{part}"] = as_stored(tensor)
+        if one.pooled is not None:
+            tensors |= {f"{name}.{number}.pooled.{part}": as_stored(x) for part, x in one.pooled.tensors().items()}
         rules = {rule: getattr(one.terms, rule) for rule in RULES}
         sites.append({
             "site": site, "heads": one.heads, "rules": rules, "projected": one.projected, "badge": one.badge.to_dict(),
+            "pooled": None if one.pooled is None else one.pooled.cell,
         })  # fmt: skip
     return {"sites": sites, "text": text_to_json(call.text), "source": text_to_json(call.source)}
+
+
+def as_stored(tensor: Tensor) -> Tensor:
+    return tensor.detach().cpu().contiguous()
 
 
 def text_to_json(text: Text | None) -> dict[str, Any] | None:
@@ -100,9 +108,17 @@ def call_from_json(data: dict[str, Any], name: str, tensors: dict[str, Tensor]) 
             own["norms"] = own["norms"].repeat_interleave(own["query"].shape[1] // own["norms"].shape[1], 1)
         maps[site["site"]] = Map(
             **own, terms=terms, heads=tuple(site["heads"]), projected=site.get("projected", False),
-            badge=Badge.from_dict(site["badge"]),
+            badge=Badge.from_dict(site["badge"]), pooled=pooled_from(tensors, f"{name}.{number}.pooled.", site),
         )  # fmt: skip
     return ForwardCall(maps, text_from_json(data["text"]), text_from_json(data["source"]))
+
+
+def pooled_from(tensors: dict[str, Tensor], prefix: str, site: dict[str, Any]) -> PooledMap | None:
+    cell = site.get("pooled")
+    if cell is None:
+        return None
+    parts = {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
+    return PooledMap(cell, **parts)
 
 
 def text_from_json(data: dict[str, Any] | None) -> Text | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import torch
@@ -168,6 +168,12 @@ class ForwardCall:
     def largest_norms(self, site: str, head: HeadNumbers = None, batch: int = 0) -> Tensor:
         """(heads): what a picture by "value" shows as 1: the largest norm of a value, each head's own."""
         return self.pick(site, head, batch).largest_norms(self.extent(site, batch)[1])[0]
+
+    def with_pooled(self, sites: Sequence[str] | None = None, cell: int | None = None) -> ForwardCall:
+        """The same with the whole maps of these sites (of all) in coarse cells beside them: see `Recording.pool`."""
+        chosen = self.sites if sites is None else list(sites)
+        pooled = {site: self.map(site).with_pooled(cell) for site in chosen}
+        return replace(self, maps={**self.maps, **pooled})
 
     def statistics(self, site: str) -> Statistics:
         """What each row did, (batch, heads, rows) each."""

@@ -14,6 +14,7 @@ from regard.attention.inputs import ScoreOptions
 from regard.attention.tiles import Extent, Pool
 from regard.errors import InputError, UnknownNameError
 from regard.lens.recording.fidelity import Badge
+from regard.lens.recording.pooled import PooledMap, pooled_map
 from regard.lens.recording.score_terms import LARGEST, Terms, bounded
 
 By = Literal["weight", "value"]  # a weight alone, or times the norm of what it brings
@@ -32,6 +33,7 @@ class Map:
     norms: Tensor | None = None  # (B, H, K), of each value through W_O: what one whole weight on it brings
     projected: bool = True  # were they through W_O, or of the values alone?
     badge: Badge = field(default_factory=Badge)
+    pooled: PooledMap | None = None  # the whole map in coarse cells, where it was kept
 
     @property
     def queries(self) -> int:
@@ -66,6 +68,7 @@ class Map:
             query=self.query[texts, mine], key=self.key[texts, theirs], lse=self.lse[texts, mine],
             terms=self.terms.pick(texts, heads), heads=tuple(self.heads[place] for place in heads),
             norms=None if self.norms is None else self.norms[texts, mine],
+            pooled=None if self.pooled is None else self.pooled.pick(texts, mine),
         )  # fmt: skip
 
     def options(self, rows: slice, columns: slice) -> ScoreOptions:
@@ -84,6 +87,8 @@ class Map:
         down = slice(*(rows or (0, self.queries)))
         across = slice(*(columns or (0, self.keys)))
         norms = self.norms_by(by)
+        if self.pooled is not None and norms is None and self.pooled.serves(*extents(down, across), cell):
+            return self.pooled.tile(*extents(down, across), cell, pool)
         parts = [
             tile(
                 self.query[..., part, :], self.key[..., across, :], self.lse[..., part],
@@ -138,6 +143,18 @@ class Map:
             joined = {name: value.masked_fill(missing, blank.get(name, 0)) for name, value in joined.items()}
         return Statistics(**joined)
 
+    def with_pooled(self, cell: int | None = None) -> Map:
+        """The same with its whole map in coarse cells beside it: one pass over all weights, and none is kept.
+
+        A bias that has to be laid out for every cell is computed some rows at a time, and is not pooled.
+        """
+        if self.terms.diagonals is not None:
+            raise InputError(
+                "a map with a bias of distances is not pooled", found="diagonals", do="leave this site out"
+            )
+        rows, columns = self.whole()
+        return replace(self, pooled=pooled_map(self.query, self.key, self.lse, cell, self.options(rows, columns)))
+
     @property
     def missing(self) -> Tensor:
         """Rows that look nowhere, or that a shorter text does not have, (B, H, Q)."""
@@ -176,3 +193,7 @@ class Map:
             scale=self.terms.scale, softcap=self.terms.softcap, sinks=self.terms.sinks,
         )  # fmt: skip
         return weights[..., 0, 0].T
+
+
+def extents(down: slice, across: slice) -> tuple[Extent, Extent]:
+    return (down.start, down.stop), (across.start, across.stop)

@@ -10,7 +10,6 @@ from regard.server.studio.map_questions import (
     CellQuestion,
     MarginalsQuestion,
     NumberType,
-    StrongestQuestion,
     TextQuestion,
     TileQuestion,
     WeightsQuestion,
@@ -28,6 +27,7 @@ from regard.server.studio.schema import (
     TextPart,
     TextSide,
 )
+from regard.server.studio.strongest_question import StrongestQuestion
 from regard.server.studio.studio_service import StudioService
 
 LookId = Annotated[str, Path(pattern="^[0-9a-f]{16}$", description="The id of a look.")]

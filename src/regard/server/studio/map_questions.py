@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import heapq
 import math
-from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import torch
 from torch import Tensor
 
-from regard.attention.scores import blocks
 from regard.attention.tiles import Pool
 from regard.lens.recording.map import By, Map
+from regard.lens.recording.pooled import PooledMap
 from regard.server.refusals import Refusal
-from regard.server.studio.schema import CellAnswer, StrongCell, TextPart, TextSide, WeightOnColumn
+from regard.server.studio.schema import CellAnswer, TextPart, TextSide, WeightOnColumn
 from regard.server.studio.stored_look import TOKENS, StoredLook
 from regard.server.studio.work_desk import StopSignal
 
 CELLS = 1 << 22  # numbers of one answer
 COMPUTED = 1 << 31  # weights that are computed for one answer
-BLOCK = 1 << 22  # weights that exist at a time
 ROW_TOP = 10  # keys of a row that are told
 Extent = tuple[int, int]
 NumberType = Literal["float16", "float32"]
@@ -65,7 +62,8 @@ class TileQuestion(NamedTuple):
         high, wide = look.call.extent(self.site)
         rows, columns = extent("rows", self.rows, high), extent("columns", self.columns, wide)
         cell = cell_for(rows[1] - rows[0], self.height), cell_for(columns[1] - columns[0], self.width)
-        check_work(look, self.site, rows, columns)
+        rows, columns = aligned(look.call.pick(self.site, self.head, 0).pooled, (rows, columns), cell, (high, wide))
+        check_work(look, self.site, self.head, (rows, columns), cell)
         numbers = look.call.tile(self.site, self.head, rows, columns, cell=cell, pool=self.by)
         meta = {"cell": cell, "rows": rows, "columns": columns, "exact": cell == (1, 1), "by": self.by}
         return numbers, meta
@@ -88,11 +86,29 @@ def extent(name: str, text: str, length: int) -> Extent:
     return first, last
 
 
-def check_work(look: StoredLook, site: str, rows: Extent, columns: Extent) -> None:
+def aligned(
+    pooled: PooledMap | None, sides: tuple[Extent, Extent], cell: Extent, sizes: Extent
+) -> tuple[Extent, Extent]:
+    """Where coarse cells were pooled when it was recorded, a tile begins and ends with whole ones."""
+    if pooled is None or any(size % pooled.cell for size in cell):
+        return sides
+    first, second = (
+        (start // size * size, min(-(-stop // size) * size, length))
+        for (start, stop), size, length in zip(sides, cell, sizes, strict=True)
+    )
+    return first, second
+
+
+def check_work(
+    look: StoredLook, site: str, head: int, sides: tuple[Extent, Extent], cell: Extent | None = None
+) -> None:
+    """Refuse what would take long, unless it was computed when it was recorded."""
+    rows, columns = sides
     cells = (rows[1] - rows[0]) * (columns[1] - columns[0])
-    if cells > COMPUTED:
+    pooled = look.call.map(site).pooled
+    if cells > COMPUTED and not (pooled and cell and pooled.serves(rows, columns, cell)):
         sentence = f"These are {cells:,} weights, where {COMPUTED:,} are computed for one answer"
-        raise Refusal(413, f"{sentence}: please ask for fewer rows or columns")
+        raise Refusal(413, f"{sentence}: please ask for fewer, or record the text with `regard record --pool`")
 
 
 class MarginalsQuestion(NamedTuple):
@@ -115,8 +131,10 @@ class MarginalsQuestion(NamedTuple):
     def whole(self, look: StoredLook) -> tuple[Tensor, Tensor]:
         """Each row's entropy, and what each column received."""
         rows, columns = look.call.extent(self.site)
-        check_work(look, self.site, (0, rows), (0, columns))
         one = look.call.pick(self.site, self.head, 0)
+        if one.pooled is not None:
+            return one.pooled.entropy[0, 0, :rows].float().cpu(), one.pooled.received[0, 0, :columns].float().cpu()
+        check_work(look, self.site, self.head, ((0, rows), (0, columns)))
         entropy = one.statistics().entropy[0, 0, :rows].float().cpu()
         return entropy, one.received()[0, 0, :columns].float().cpu()
 
@@ -184,61 +202,6 @@ def check_place(name: str, place: int, length: int) -> None:
 def finite(number: float) -> float | None:
     """JSON has no infinity."""
     return number if math.isfinite(number) else None
-
-
-@dataclass(frozen=True)
-class StrongestQuestion:
-    """The largest weights of a rectangle; without the diagonal and the first key, unless all are asked for."""
-
-    site: str
-    head: int
-    count: int
-    rows: str
-    columns: str
-    all: bool
-
-    def answer(self, look: StoredLook, stop: StopSignal) -> list[StrongCell]:
-        look.check_site(self.site, self.head)
-        high, wide = look.call.extent(self.site)
-        rows, columns = extent("rows", self.rows, high), extent("columns", self.columns, wide)
-        check_work(look, self.site, rows, columns)
-        best: list[tuple[float, int, int]] = []
-        for part in blocks(slice(*rows), max(1, BLOCK // (columns[1] - columns[0]))):
-            stop.check()
-            best = self.merged(look, part, columns, best)
-        sides = look.sides(self.site)
-        return [
-            StrongCell(
-                row=-row, column=-column, weight=weight,
-                row_token=look.token(sides[0], -row), column_token=look.token(sides[1], -column),
-            )
-            for weight, row, column in sorted(best, reverse=True)
-        ]  # fmt: skip
-
-    def merged(
-        self, look: StoredLook, part: slice, columns: Extent, best: list[tuple[float, int, int]]
-    ) -> list[tuple[float, int, int]]:
-        """The best so far, with those of some more rows; of equals the first cells."""
-        weights = look.call.weights(self.site, self.head, part, columns).float().cpu()
-        self.leave_out(look, weights, part.start, columns)
-        top = weights.flatten().topk(min(self.count, weights.numel()))
-        more = [
-            (weight, -(part.start + place // weights.shape[1]), -(columns[0] + place % weights.shape[1]))
-            for weight, place in zip(top.values.tolist(), top.indices.tolist(), strict=True)
-            if weight > 0
-        ]
-        return heapq.nlargest(self.count, [*best, *more])
-
-    def leave_out(self, look: StoredLook, weights: Tensor, first: int, columns: Extent) -> None:
-        """Within one text, a token itself and the first key are strong nearly everywhere."""
-        if self.all or look.call.crosses(self.site):
-            return
-        offset = look.call.map(self.site).terms.offset
-        own = torch.arange(len(weights)) + first + offset - columns[0]
-        inside = (own >= 0) & (own < weights.shape[1])
-        weights[inside.nonzero()[:, 0], own[inside]] = 0.0
-        if columns[0] == 0:
-            weights[:, 0] = 0.0
 
 
 class TextQuestion(NamedTuple):

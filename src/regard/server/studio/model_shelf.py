@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections import OrderedDict
 from pathlib import Path
 
+import torch
+
+from regard.lens.alignment.stored_choice import read_choice
 from regard.lens.analysis.readers import TaskReader
 from regard.lens.analysis.subject import Subject, open_subject
 from regard.lens.recording.forward import ForwardCall
@@ -13,11 +16,13 @@ from regard.models.checkpoint import fill
 from regard.server.refusals import Refusal
 from regard.server.studio.catalogue import StudioCatalogue
 from regard.server.studio.run_shelf import checkpoint_path, stamp
+from regard.server.studio.schema import AlignmentHeads
 from regard.server.studio.stored_look import ModelKey
 from regard.training.loop.checkpoint_files import read_state
 from regard.training.loop.training_state import below
 
 MOST = 4  # models at once
+SMALL = 30_000_000  # parameters, up to which threads wait for each other for longer than they work
 
 
 class ModelShelf:
@@ -37,7 +42,10 @@ class ModelShelf:
         self.subjects.move_to_end(place)
         while len(self.subjects) > MOST:
             self.subjects.popitem(last=False)
-        return self.subjects[place]
+        subject = self.subjects[place]
+        if sum(weight.numel() for weight in subject.reader.model.parameters()) < SMALL:
+            torch.set_num_threads(1)  # until the next question
+        return subject
 
     def place(self, key: ModelKey) -> tuple[tuple[ModelKey, str], Path, Path | None]:
         """What tells these weights from others, their folder, and the checkpoint's."""
@@ -45,6 +53,17 @@ class ModelShelf:
         folder = self.catalogue.model(name).folder if checkpoint is None else self.catalogue.run(name)
         state = None if checkpoint is None else checkpoint_path(folder, checkpoint)
         return (key, stamp(folder if state is None else state)), folder, state
+
+    def alignment(self, key: ModelKey, subject: Subject) -> AlignmentHeads | None:
+        """Where the links of words are read, if that was chosen for these very weights."""
+        _, folder, state = self.place(key)
+        if state is not None or not isinstance(subject.reader, TaskReader):
+            return None
+        choice = read_choice(folder, subject.reader.model)
+        if choice is None:
+            return None
+        reading = choice.reading
+        return AlignmentHeads(site=reading.site, heads=list(reading.heads), row=reading.row, how=choice.how)
 
     def calls(self, name: str) -> list[ForwardCall]:
         """The calls of a recording."""

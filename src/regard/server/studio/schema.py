@@ -221,6 +221,17 @@ class TokenProbability(BaseModel):
     probability: float
 
 
+class AlignmentHeads(BaseModel):
+    """Where the links between the words of two texts are read, as `regard align` chose it."""
+
+    site: str
+    heads: list[int] = Field(description="None: the mean of all heads.")
+    row: Literal["output", "input"] = Field(
+        description="Whose row it is: of the token it writes, or of the one it read."
+    )
+    how: str = Field(description="How it was chosen.")
+
+
 class LookAnswer(BaseModel):
     """What a model did with a text. A model of one text has it as its source; its target is empty."""
 
@@ -239,6 +250,7 @@ class LookAnswer(BaseModel):
     true: bool = Field(description="Are these the weights that the model used, by the badge?")
     next: list[TokenProbability] | None = Field(None, description="What comes next, of a model that goes on.")
     notes: list[str] = []
+    alignment: AlignmentHeads | None = None
 
 
 class HeadRow(BaseModel):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from torch import Tensor
@@ -12,7 +13,15 @@ from torch import Tensor
 from regard.lens.draw.page.legend import kind
 from regard.lens.recording.forward import ForwardCall
 from regard.server.refusals import Refusal
-from regard.server.studio.schema import LookAnswer, SiteInfo, SiteKind, StudioTask, TextSide, TokenProbability
+from regard.server.studio.schema import (
+    AlignmentHeads,
+    LookAnswer,
+    SiteInfo,
+    SiteKind,
+    StudioTask,
+    TextSide,
+    TokenProbability,
+)
 
 TOKENS = 4096  # of a text that a look itself brings along
 ModelKey = tuple[str, str | None]  # a model's name, and for a run the checkpoint
@@ -33,6 +42,7 @@ class StoredLook:
     output: str | None = None
     next: list[TokenProbability] | None = None
     notes: tuple[str, ...] = ()
+    alignment: AlignmentHeads | None = None
     memory: dict[Any, Any] = field(default_factory=dict)
     source: list[str] = field(init=False)
     target: list[str] = field(init=False)
@@ -78,8 +88,9 @@ class StoredLook:
     @property
     def bytes(self) -> int:
         """What it holds, about."""
-        parts = (tensor for one in self.call.maps.values() for tensor in (one.query, one.key, one.lse, one.norms))
-        return sum(part.nbytes for part in parts if isinstance(part, Tensor))
+        own = (tensor for one in self.call.maps.values() for tensor in (one.query, one.key, one.lse, one.norms))
+        pooled = (one.pooled.tensors().values() for one in self.call.maps.values() if one.pooled is not None)
+        return sum(part.nbytes for part in (*own, *chain.from_iterable(pooled)) if isinstance(part, Tensor))
 
     def described(self) -> LookAnswer:
         """As the page gets it."""
@@ -89,7 +100,7 @@ class StoredLook:
             source=self.source[:TOKENS], target=self.target[:TOKENS], written=self.written[:TOKENS],
             source_count=len(self.source), target_count=len(self.target),
             sites=[self.site(site) for site in self.call.sites], badge=str(badge), true=badge.true,
-            next=self.next, notes=list(self.notes),
+            next=self.next, notes=list(self.notes), alignment=self.alignment,
         )  # fmt: skip
 
     def site(self, site: str) -> SiteInfo:
@@ -98,7 +109,7 @@ class StoredLook:
         return SiteInfo(
             site=site, kind=named, heads=len(one.heads), head_numbers=list(one.heads), queries=queries, keys=keys,
             rows=rows, columns=columns, causal=one.terms.bound[1] == 0, writes=self.call.writes(site),
-            values=one.norms is not None, pooled=None,
+            values=one.norms is not None, pooled=None if one.pooled is None else one.pooled.cell,
         )  # fmt: skip
 
 

@@ -200,7 +200,7 @@ class StudioService:
         name = key[0] if key[1] is None else f"{key[0]} at {key[1]}"
         look = StoredLook(
             number, name, key, text, task_of(subject), call, given.source, given.target, output, following,
-            subject.reader.notes,
+            subject.reader.notes, self.shelf.alignment(key, subject),
         )  # fmt: skip
         return self.looks.put(look)
 

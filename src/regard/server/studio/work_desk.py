@@ -39,9 +39,12 @@ class DeskWork:
 
     answer: Callable[[StopSignal], Any]
     stop: StopSignal
+    threads: int
 
     def run(self, items: Sequence[None]) -> list[Any]:
         self.stop.check()
+        if torch.get_num_threads() != self.threads:  # the question before may have wanted fewer
+            torch.set_num_threads(self.threads)
         return [self.answer(self.stop) for _ in items]
 
 
@@ -49,17 +52,17 @@ class WorkDesk:
     """Questions wait here, up to so many; beyond, whoever asks is told when to come again."""
 
     def __init__(self, waiting: int) -> None:
-        threads = torch.get_num_threads()  # which a new thread does not inherit
+        self.threads = torch.get_num_threads()  # which a new thread does not inherit
         self.metrics = ServerMetrics()
         limits = QueueLimits(batch_tokens=1, batch_texts=1, seconds=0.0, queue_tokens=waiting)
-        self.queue = BatchQueue(self.metrics, limits, prepare=lambda: torch.set_num_threads(threads))
+        self.queue = BatchQueue(self.metrics, limits)
         self.metrics.watch_queue(lambda: len(self.queue.waiting), lambda: self.queue.tokens)
 
     async def ask(self, answer: Callable[[StopSignal], T]) -> T:
         """What `answer` gives, in the thread of the models. A caller that goes away takes its question along."""
         stop = StopSignal()
         try:
-            (result,) = await self.queue.submit([QueueItem(DeskWork(answer, stop), None, 1)])
+            (result,) = await self.queue.submit([QueueItem(DeskWork(answer, stop, self.threads), None, 1)])
         except RegardError as error:
             raise Refusal(400, in_a_sentence(error)) from error
         except Refusal:

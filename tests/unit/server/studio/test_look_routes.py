@@ -33,6 +33,7 @@ def test_a_look_is_what_watch_sees(client: TestClient, seen: Recording) -> None:
     assert (cross["kind"], cross["rows"], cross["columns"]) == ("cross", "target", "source")
     assert (cross["queries"], cross["keys"], cross["causal"], cross["writes"]) == (16, 14, False, True)
     assert look(client)["id"] == found["id"]
+    assert (found["alignment"]["site"], found["alignment"]["heads"]) == ("decoder.2.cross", [])
     assert look(client, CAT)["id"] != found["id"]
 
 
