@@ -61,12 +61,12 @@ class Recording:
         return calls[-1]
 
     def pool(self, sites: Sequence[str] | None = None, cell: int | None = None) -> Recording:
-        """The last call with its maps pooled to cells of `cell` tokens, for what is to be looked at from afar.
+        """The same calls with their maps pooled to cells of `cell` tokens, for what is to be looked at from afar.
 
         Coarse tiles of a long text are then read instead of computed, here and from the file that `save` writes. Every
         weight is computed once, and none is kept; `cell` is chosen so that some thousand cells make a side.
         """
-        return Recording(calls=[self.last.with_pooled(sites, cell)])
+        return Recording(calls=[call.with_pooled(sites, cell) for call in self.calls])
 
     @property
     def sites(self) -> list[str]:

@@ -120,3 +120,11 @@ def test_only_a_recording_is_called_so(places: dict[str, str], tmp_path: Path) -
     result = run(places, "record", "decoder", TEXT, "--out", str(tmp_path / "a.txt"))
     assert result.exit_code == 2
     assert "a.regard" in result.stderr
+
+
+def test_maps_are_pooled_where_that_is_asked_for(places: dict[str, str], tmp_path: Path) -> None:
+    for lines, calls in (([TEXT], 1), (["--file", "text.txt", "--lines"], 2)):
+        file = tmp_path / f"{calls}.regard"
+        assert run(places, "record", "decoder", *lines, "--pool", "--out", str(file)).exit_code == 0
+        recording = Recording.load(file)
+        assert [all(one.pooled is not None for one in call.maps.values()) for call in recording.calls] == [True] * calls

@@ -15,7 +15,7 @@ from regard.lens.recording_api import Recording
 from regard.models.checkpoint import fill
 from regard.server.refusals import Refusal
 from regard.server.studio.catalogue import StudioCatalogue
-from regard.server.studio.run_shelf import checkpoint_path, stamp
+from regard.server.studio.run_shelf import WEIGHTS, checkpoint_path, stamp
 from regard.server.studio.schema import AlignmentHeads
 from regard.server.studio.stored_look import ModelKey
 from regard.training.loop.checkpoint_files import read_state
@@ -52,7 +52,7 @@ class ModelShelf:
         name, checkpoint = key
         folder = self.catalogue.model(name).folder if checkpoint is None else self.catalogue.run(name)
         state = None if checkpoint is None else checkpoint_path(folder, checkpoint)
-        return (key, stamp(folder if state is None else state)), folder, state
+        return (key, stamp(folder if state is None else state, *WEIGHTS)), folder, state
 
     def alignment(self, key: ModelKey, subject: Subject) -> AlignmentHeads | None:
         """Where the links of words are read, if that was chosen for these very weights."""

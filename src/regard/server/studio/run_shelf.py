@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ from regard.training.loop.checkpoint_files import checkpoints, step_of
 from regard.training.report.run_log import RunLog, number, read_run, scores, thin
 from regard.training.run.run_folder import RunFolder
 
+WEIGHTS = ("*.safetensors", "config.json", "state.json")
+LOG = "log.jsonl"
 MODEL = "model"  # the name of the weights that a run keeps in the end, or that were best so far
 SAMPLES = 600  # that are told at most
 MEASURES = ("bleu", "accuracy", "loss")  # the first that a run has says how good it is
@@ -24,6 +27,12 @@ MEASURES = ("bleu", "accuracy", "loss")  # the first that a run has says how goo
 
 def run_info(name: str, folder: Path) -> RunInfo:
     """A run in a line."""
+    return known_info(name, folder, stamp(folder, LOG, "run.json"))
+
+
+@lru_cache(maxsize=256)
+def known_info(name: str, folder: Path, _: str) -> RunInfo:
+    """Read again when its files have changed: a long log takes a while."""
     return info_of(name, folder, read_run(RunFolder(folder).log()))
 
 
@@ -102,7 +111,7 @@ def checkpoint_path(folder: Path, name: str) -> Path | None:
     raise Refusal(404, f"There is no checkpoint {name[:60]!r} of this run; its curves name those that are kept")
 
 
-def stamp(folder: Path) -> str:
-    """Changes when the weights in a folder do."""
-    paths = [*sorted(folder.glob("*.safetensors")), folder / "config.json", folder / "state.json"]
+def stamp(folder: Path, *patterns: str) -> str:
+    """Changes when these files of a folder do."""
+    paths = [path for pattern in patterns for path in sorted(folder.glob(pattern))]
     return json.dumps([(path.name, path.stat().st_mtime_ns, path.stat().st_size) for path in paths if path.is_file()])

@@ -37,8 +37,10 @@ def held(app: FastAPI) -> Iterator[threading.Event]:
     """The thread of the models waits, until the event is set."""
     desk, gate = app.state.studio.desk, threading.Event()
     before = desk.queue._run
+    app.state.begun = threading.Event()
 
     def wait(jobs: Any) -> None:
+        app.state.begun.set()
         assert gate.wait(PATIENCE)
         before(jobs)
 
@@ -74,7 +76,7 @@ def test_two_hundred_at_once_are_all_answered_or_told_to_wait() -> None:
 def test_who_leaves_takes_the_work_along() -> None:
     with serving() as (url, app), ThreadPoolExecutor(2) as pool, held(app) as gate:
         first = pool.submit(ask, url)
-        until(lambda: metric(url, "regard_requests_total") == 0 and not app.state.studio.desk.queue.waiting)
+        assert app.state.begun.wait(PATIENCE)
         leaving = raw(url, b'{"model": "grammar", "text": "The dog sleeps."}')
         until(lambda: metric(url, "regard_queue_texts") >= 1)
         leaving.close()
