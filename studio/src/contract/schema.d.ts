@@ -389,6 +389,30 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         /**
+         * AlignmentHeads
+         * @description Where the links between the words of two texts are read, as `regard align` chose it.
+         */
+        AlignmentHeads: {
+            /** Site */
+            site: string;
+            /**
+             * Heads
+             * @description None: the mean of all heads.
+             */
+            heads: number[];
+            /**
+             * Row
+             * @description Whose row it is: of the token it writes, or of the one it read.
+             * @enum {string}
+             */
+            row: "output" | "input";
+            /**
+             * How
+             * @description How it was chosen.
+             */
+            how: string;
+        };
+        /**
          * CellAnswer
          * @description Why this cell: its score, product by product, and its place in its row.
          */
@@ -816,6 +840,7 @@ export interface components {
              * @default []
              */
             notes: string[];
+            alignment?: components["schemas"]["AlignmentHeads"] | null;
         };
         /**
          * LookRequest

@@ -51,6 +51,7 @@ export type TokenProbability = Schemas['TokenProbability'];
 export type VectorPlace = Schemas['VectorPlace'];
 export type WeightOnColumn = Schemas['WeightOnColumn'];
 export type WorkedExample = Schemas['WorkedExample'];
+export type AlignmentHeads = Schemas['AlignmentHeads'];
 
 /** A binary answer. */
 export interface Numbers {

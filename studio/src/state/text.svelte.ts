@@ -38,7 +38,7 @@ export function maybe(key: string): string | null {
   return words === key ? null : words;
 }
 
-/** `t('heads.title')`, `t('frame.cells', {count: 3})`: {count} is replaced; a missing key shows itself. */
+/** `t('heads.title')`, `t('frame.cell', {value: 3})`: {value} is replaced; a missing key shows itself. */
 export function t(key: string, values?: Record<string, string | number>): string {
   const name = key.slice(0, key.indexOf('.'));
   const rest = key.slice(name.length + 1);
