@@ -31,6 +31,10 @@ describe('what a step looked at', () => {
     expect(headChoice('1', 4)).toBe(1);
     expect(headChoice('strongest', 4)).toBe('strongest');
     for (const text of [undefined, '', '4', '-1', 'x', '1.5']) expect(headChoice(text, 4)).toBe('mean');
+    expect(headChoice(undefined, 4, [2])).toBe(2);
+    expect(headChoice(undefined, 4, [1, 3, 9])).toEqual([1, 3]);
+    expect(headChoice('mean', 4, [1, 3])).toBe('mean');
+    near(rowLook(numbers, 0, [0]).weights, [0.5, 0.5, 0]);
   });
 
   it('orders keys by weight, and draws the few lines that matter', () => {

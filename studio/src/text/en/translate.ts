@@ -49,6 +49,7 @@ export default {
   ownHead: 'Head, own words',
   headMean: 'All, averaged',
   headStrongest: 'The most certain',
+  headAligned: 'Heads {heads}, which align',
   headOne: 'Head {head}',
   inSource: 'In the source',
   inOwn: 'Among what it had written',

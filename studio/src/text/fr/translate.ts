@@ -50,6 +50,7 @@ export default {
   ownHead: 'Tête, ses mots',
   headMean: 'Toutes, en moyenne',
   headStrongest: 'La plus certaine',
+  headAligned: 'Têtes {heads}, qui alignent',
   headOne: 'Tête {head}',
   inSource: 'Dans la source',
   inOwn: 'Parmi ce qu’il avait écrit',

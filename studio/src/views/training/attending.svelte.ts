@@ -21,6 +21,8 @@ export class Attending {
   look = $state.raw<Look | null>(null);
   site = $state.raw<SiteInfo | null>(null);
   numbers = $state.raw<Numbers | null>(null);
+  /** The checkpoint that is shown: while the slider moves on, still the one before. */
+  checkpoint = $state('');
   busy = $state(false);
   error = $state('');
   again = $state(0);
@@ -48,6 +50,7 @@ export class Attending {
       const numbers = site && (await this.#weights(watched, site, signal));
       if (signal.aborted) return;
       this.look = watched.look;
+      this.checkpoint = asked.checkpoint;
       this.site = site;
       this.numbers = numbers;
       this.error = '';

@@ -2,14 +2,30 @@
 
 import type { Look, ModelInfo, Numbers, SiteInfo, StudioInfo, TokenProbability } from '../../contract/types';
 
-/** All heads averaged, for each row the head with the largest weight, or one head. */
-export type HeadChoice = 'mean' | 'strongest' | number;
+/** All heads averaged, for each row the head with the largest weight, one head, or some of them averaged. */
+export type HeadChoice = 'mean' | 'strongest' | number | readonly number[];
 
-export function headChoice(text: string | undefined, heads: number): HeadChoice {
-  if (text === 'strongest') return 'strongest';
-  const head = Number(text);
-  return text && Number.isInteger(head) && head >= 0 && head < heads ? head : 'mean';
+/** `usual` are the heads to begin with where the address says nothing: none for all of them. */
+export function headChoice(
+  text: string | undefined,
+  heads: number,
+  usual: readonly number[] = [],
+): HeadChoice {
+  const known = (head: number) => Number.isInteger(head) && head >= 0 && head < heads;
+  if (text === 'strongest' || text === 'mean') return text;
+  if (text && known(Number(text))) return Number(text);
+  const found = usual.filter(known);
+  return found.length > 1 ? found : (found[0] ?? 'mean');
 }
+
+/** Where `regard align` reads the links between the words, as the look says. */
+export interface AlignmentChoice {
+  site: string;
+  heads: number[];
+}
+
+export const alignmentOf = (look: Look | null): AlignmentChoice | null =>
+  (look as { alignment?: AlignmentChoice | null } | null)?.alignment ?? null;
 
 export interface RowLook {
   weights: Float32Array;
@@ -33,8 +49,9 @@ export function rowLook(numbers: Numbers, row: number, choice: HeadChoice): RowL
     }
     return best;
   }
+  const some = choice === 'mean' ? Array.from({ length: heads }, (_, head) => head) : choice;
   const mean = new Float32Array(keys);
-  for (let head = 0; head < heads; head++) of(head).forEach((weight, key) => (mean[key] += weight / heads));
+  for (const head of some) of(head).forEach((weight, key) => (mean[key] += weight / some.length));
   return { weights: mean, head: heads === 1 ? 0 : null };
 }
 

@@ -4,7 +4,16 @@ import { getNumbers, isAbort, latest, postJson } from '../../contract/api';
 import type { Look, ModelInfo, Numbers, SearchAnswer, SearchRequest, StudioInfo } from '../../contract/types';
 import type { Address } from '../../state/address.svelte';
 import { untrack } from 'svelte';
-import { closestCall, firstModel, headChoice, layersOf, readIds, rowLook, type RowLook } from './looks';
+import {
+  alignmentOf,
+  closestCall,
+  firstModel,
+  headChoice,
+  layersOf,
+  readIds,
+  rowLook,
+  type RowLook,
+} from './looks';
 
 const KEPT = 64; // maps
 
@@ -91,13 +100,23 @@ export class Translation {
 
   // What was looked at.
   readonly layers = $derived.by(() => (this.look ? layersOf(this.look) : []));
+  readonly alignment = $derived.by(() => alignmentOf(this.look));
+  /** Unless one is chosen, the layer in which words are aligned; the last where that is not known. */
+  readonly usualLayer = $derived.by(() => {
+    const aligned = this.layers.findIndex((layer) => layer.cross.site === this.alignment?.site);
+    return aligned < 0 ? this.layers.length - 1 : aligned;
+  });
   readonly layerIndex = $derived.by(() => {
     const asked = Number(this.address.params.layer ?? NaN);
-    const last = this.layers.length - 1;
-    return Number.isInteger(asked) && asked >= 0 && asked <= last ? asked : last;
+    return Number.isInteger(asked) && this.layers[asked] ? asked : this.usualLayer;
   });
   readonly layer = $derived.by(() => this.layers[this.layerIndex] ?? null);
-  readonly head = $derived.by(() => headChoice(this.address.params.head, this.layer?.cross.heads ?? 0));
+  readonly usualHeads = $derived.by(() =>
+    this.layer && this.layer.cross.site === this.alignment?.site ? this.alignment.heads : [],
+  );
+  readonly head = $derived.by(() =>
+    headChoice(this.address.params.head, this.layer?.cross.heads ?? 0, this.usualHeads),
+  );
   readonly ownHead = $derived.by(() => headChoice(this.address.params.own, this.layer?.own?.heads ?? 0));
   readonly cross = $derived.by(() => this.weights(this.layer?.cross.site));
   readonly own = $derived.by(() => this.weights(this.layer?.own?.site));
