@@ -1,0 +1,119 @@
+// Which heads mattered for a word, and what they looked at: the effect of silencing each, with its strongest key there.
+
+import type { Look, SiteInfo } from '../../contract/types';
+import type { Effects } from './reader';
+import type { Place } from './tokens';
+import { sideOf } from './tokens';
+import { headWeights, topOfRow, type Weights } from './weights';
+
+export interface Ranked {
+  site: string;
+  head: number;
+  /** What its silence does to the log probability of the word. */
+  effect: number;
+  row: number | null;
+  column: number | null;
+  key: string | null;
+  /** The token after the key: an article without its noun says little. */
+  after: string | null;
+  weight: number;
+}
+
+/**
+ * Effects on one token of the output; on the whole of it where the server does not say more. The most needed head first;
+ * as long as effects are not known (null), the head that looks most sharply.
+ */
+export function rankHeads(
+  look: Look,
+  effects: Effects | null,
+  index: number | null,
+  weightsOf: (site: string) => Float32Array | null,
+): Ranked[] {
+  const unknown = () =>
+    look.sites.flatMap((one) =>
+      one.head_numbers.map((head) => ({ site: one.site, head, effect: NaN, by_token: undefined })),
+    );
+  const ranked = (effects?.rows ?? unknown()).map(({ site, head, effect, by_token }) => {
+    const exact = index === null ? undefined : by_token?.[index];
+    const info = look.sites.find((one) => one.site === site);
+    const all = weightsOf(site);
+    const row = info && index !== null && info.rows === 'target' && index < info.queries ? index : null;
+    const looking =
+      info && all && row !== null
+        ? lookingAt(look, info, headWeights(all, info, info.head_numbers.indexOf(head)), row)
+        : NOWHERE;
+    return { site, head, effect: exact ?? effect, row, ...looking };
+  });
+  return ranked.sort(effects ? (a, b) => a.effect - b.effect : (a, b) => sharpness(b) - sharpness(a));
+}
+
+/** A head that looks at the first key mostly rests there. */
+const sharpness = (one: Ranked) => (one.column ? one.weight : 0);
+
+const NOWHERE = { column: null, key: null, after: null, weight: 0 };
+
+function lookingAt(look: Look, site: SiteInfo, weights: Weights, row: number) {
+  const top = topOfRow(weights, row);
+  if (!top) return NOWHERE;
+  const words = sideOf(look, site.columns);
+  return {
+    column: top.column,
+    key: words[top.column] ?? null,
+    after: words[top.column + 1] ?? null,
+    weight: top.weight,
+  };
+}
+
+/** The shares of heads in what mattered, from 0 to 1, by `site head`. */
+export function shareOfEffects(ranked: readonly Ranked[]): Map<string, number> {
+  const most = Math.max(1e-12, ...ranked.map((one) => Math.abs(one.effect)));
+  return new Map(ranked.map((one) => [`${one.site} ${one.head}`, Math.abs(one.effect) / most]));
+}
+
+/**
+ * Which written token a word of the source became. Weights between the two texts are summed over heads, then paired off,
+ * the strongest pair first and every word once: so a word that is looked at from everywhere still has one partner.
+ */
+export function becameOf(
+  look: Look,
+  column: number,
+  weightsOf: (site: string) => Float32Array | null,
+): number | null {
+  const [rows, columns] = [look.written.length, look.source.length];
+  const sums = new Float64Array(rows * columns);
+  for (const site of look.sites) {
+    const all = site.rows === 'target' && site.columns === 'source' ? weightsOf(site.site) : null;
+    if (!all || site.queries < rows || site.keys !== columns) continue;
+    for (let head = 0; head < site.heads; head++) {
+      for (let at = 0; at < sums.length; at++) sums[at] += all[head * site.queries * columns + at];
+    }
+  }
+  return pairOff(sums, rows, columns).get(column) ?? null;
+}
+
+/** Columns and rows in pairs, the largest number first, each row and each column once. */
+export function pairOff(numbers: ArrayLike<number>, rows: number, columns: number): Map<number, number> {
+  const order = Array.from({ length: rows * columns }, (_, at) => at)
+    .filter((at) => numbers[at] > 0)
+    .sort((a, b) => numbers[b] - numbers[a]);
+  const pairs = new Map<number, number>();
+  const taken = new Set<number>();
+  for (const at of order) {
+    const [row, column] = [Math.floor(at / columns), at % columns];
+    if (taken.has(row) || pairs.has(column)) continue;
+    pairs.set(column, row);
+    taken.add(row);
+  }
+  return pairs;
+}
+
+/** The token of the output that a picked word is about. */
+export function outputIndex(
+  look: Look,
+  place: Place | null,
+  weightsOf: (site: string) => Float32Array | null,
+): number | null {
+  if (!place) return null;
+  if (place.side === 'written') return place.index < look.written.length ? place.index : null;
+  return place.index < look.source.length ? becameOf(look, place.index, weightsOf) : null;
+}
