@@ -20,7 +20,7 @@ from benchmarks.report import markdown, provenance, write_section
 from benchmarks.word_dictionary import learn_dictionary, translate
 from regard.errors import FileError
 from regard.interop.folders import languages_of, locate
-from regard.tasks import Translator
+from regard.tasks.translator import BaseTranslator
 from regard.text.scores import Score, bleu, bleu_interval, chrf, chrf_interval
 from regard.training.evaluate import read_data
 
@@ -133,14 +133,14 @@ def score_set(one: TestSet, outputs: list[str], words: dict[str, str], languages
 
 
 def score_model(
-    name: str, data: Path, aside: Path | None, limit: int | None, beams: int, device: str
+    name: str, data: Path, aside: Path | None, limit: int | None, beams: int, device: str, engine: str = "torch"
 ) -> dict[str, Any]:
     """All scores of a model, as the JSON holds them."""
     languages = languages_of(locate(name))
     if languages is None:
         raise FileError(f"{name} does not say its languages", found="no data.languages in recipe.toml", do="add them")
-    task = regard.load(name, device)
-    assert isinstance(task, Translator)
+    task = regard.load(name, device, engine=engine)
+    assert isinstance(task, BaseTranslator)
     sets = read_sets(languages, data, aside, limit)
     words = learn_dictionary(training_pairs(languages, data, sets))
     rows = []
@@ -184,10 +184,11 @@ def main() -> None:
     parser.add_argument("--beams", type=int, default=4)
     parser.add_argument("--limit", type=int, help="only the first so many pairs of each set")
     parser.add_argument("--device", default="auto")
+    parser.add_argument("--engine", default="torch", help="ctranslate2 says the same in float32, sooner on a CPU")
     parser.add_argument("--json", type=Path, help="where the scores go")
     parser.add_argument("--write", action="store_true", help="write the table into RESULTS.md")
     given = parser.parse_args()
-    scores = score_model(given.model, given.data, given.aside, given.limit, given.beams, given.device)
+    scores = score_model(given.model, given.data, given.aside, given.limit, given.beams, given.device, given.engine)
     lines = table(scores)
     print("\n".join(lines))
     if given.json is not None:

@@ -126,8 +126,8 @@ def cost_lines(scores: dict[str, Any], before: dict[str, Any] | None) -> Iterato
     if before is None:
         return
     known = {one["name"]: one for one in before["sets"]}
-    yield from ("", "What 8 bits cost (BLEU of the same model in float32, and the difference):", "")
-    yield from ("| set | float32 | difference |", "| --- | ---: | ---: |")
+    yield from ("", "What 8 bits cost (BLEU of the same model in more bits, and the difference):", "")
+    yield from ("| set | before | difference |", "| --- | ---: | ---: |")
     for one in scores["sets"]:
         if one["name"] in known:
             old = known[one["name"]]["bleu"]["value"]
@@ -192,14 +192,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--evaluations", type=Path, required=True, help="JSON of benchmarks.translators")
-    parser.add_argument("--before", type=Path, help="the same of the weights in float32")
+    parser.add_argument("--before", type=Path, help="the same of the weights in more bits")
     parser.add_argument(
         "--run", type=Path, action="append", default=[], help="another run it rests on; may be repeated"
     )
     parser.add_argument("--watts", type=float, help="what the device of these runs draws")
+    parser.add_argument("--device", help="what that device was, in words; by default what the log says")
     given = parser.parse_args()
     before = None if given.before is None else read_json(given.before)
     runs = [training_run(folder) for folder in (given.folder, *given.run)]
+    runs = [run._replace(device=given.device or run.device) for run in runs]
     text = card(given.folder, read_json(given.evaluations), before, runs, given.watts)
     (given.folder / "README.md").write_text(text, encoding="utf-8")
     print(f"wrote {given.folder / 'README.md'}")

@@ -40,6 +40,11 @@ def copy(source: Path, place: Path) -> None:
         shutil.copyfile(source / name, place / name)
     halves = {name: tensor.to(torch.float16) for name, tensor in load_file(source / "model.safetensors").items()}
     save_file(halves, place / "model.safetensors", metadata={"format": "pt"})
+    copy_log(source, place)
+
+
+def copy_log(source: Path, place: Path) -> None:
+    """Every event but most of the steps, and no name of a folder elsewhere."""
     rows = [json.loads(line) for line in (source / "log.jsonl").read_text(encoding="utf-8").splitlines()]
     steps = [row for row in rows if row.get("event") == "step"]
     kept = {id(row) for row in steps[:: max(len(steps) // STEPS_LOGGED, 1)]}

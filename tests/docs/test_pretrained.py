@@ -38,8 +38,9 @@ def test_the_readme_shows_what_the_head_looks_at() -> None:
     assert [line for line in shown.splitlines() if line not in printed] == []
 
 
-def test_what_ships_names_no_place_on_a_machine() -> None:
-    for path in shipped()["grammar"].iterdir():
+@pytest.mark.parametrize("name", shipped())
+def test_what_ships_names_no_place_on_a_machine(name: str) -> None:
+    for path in shipped()[name].iterdir():
         if path.suffix != ".safetensors":
             assert not re.search(r'"/(tmp|home|root|work|mnt|var)/', path.read_text(encoding="utf-8")), path.name
 
@@ -61,3 +62,26 @@ def test_readme_and_card_have_the_silenced_heads_that_were_measured() -> None:
     assert ours["one head at random, five draws"] == pytest.approx(spread, abs=0.051)
     for name, line in zip(["no head", "these heads"], (none, these), strict=True):
         assert card[name] == pytest.approx([line["agreement"], line["bleu"]], abs=0.051)
+
+
+@pytest.mark.parametrize(("name", "given", "said"), [
+    ("en-fr", "The cat sleeps.", "Le chat dort."), ("fr-en", "Le chat dort.", "The cat is sleeping."),
+])  # fmt: skip
+def test_a_general_translator_answers_by_its_languages(name: str, given: str, said: str) -> None:
+    source, target = name.split("-")
+    found = CliRunner().invoke(app, ["translate", "--from", source, "--to", target, "--device", "cpu"], input=given)
+    assert found.exit_code == 0, found.output
+    assert found.stdout.strip() == said
+
+
+@pytest.mark.parametrize("name", ["en-fr", "fr-en"])
+def test_a_general_translator_fits_its_share_of_the_wheel(name: str) -> None:
+    assert sum(path.stat().st_size for path in shipped()[name].iterdir()) <= 16_000_000
+
+
+@pytest.mark.parametrize("name", ["en-fr", "fr-en"])
+def test_the_cards_of_the_translators_say_what_the_readme_says(name: str) -> None:
+    text = (shipped()[name] / "README.md").read_text(encoding="utf-8")
+    card = rows(text.partition("What 8 bits cost")[0])
+    line = rows(README)[name]
+    assert line == [card[test][0] for test in ("FLORES-200 devtest", "newstest2013", "tatoeba-en-fr")]

@@ -74,7 +74,7 @@ def test_the_languages_of_columns_are_seen(files: list[str], languages: tuple[st
 @pytest.mark.parametrize(
     ("files", "name"),
     [
-        (["pairs.tsv"], "en-fr"), (["side.0", "side.1"], "en-fr"), (["back.tsv"], None), (["german.tsv"], None),
+        (["pairs.tsv"], "en-fr"), (["side.0", "side.1"], "en-fr"), (["back.tsv"], "fr-en"), (["german.tsv"], None),
         (["labels.tsv"], None), (["side.0"], None), (["grammar:train:100"], None),
     ],
 )  # fmt: skip
