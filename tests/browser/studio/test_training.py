@@ -105,7 +105,7 @@ def test_the_run_that_ships_and_how_to_start_one(screen: Screen) -> None:
     opened(screen)
     screen.page.get_by_label("Run").select_option("grammar")
     screen.page.wait_for_selector("text=step 8,000 of 8,000")
-    assert "Of this run only the best weights are kept" in screen.text("main")
+    screen.page.wait_for_selector("text=Of this run only the best weights are kept")
     assert screen.params() == {"run": "grammar"}
     screen.page.go_back()
     screen.page.wait_for_selector("text=step 40 of 40")

@@ -84,6 +84,7 @@ export default {
   era2014Origin: 'A drawing: without attention there are no weights to show.',
   realNumbers: 'Real weights, of {model}.',
   noRecurrent: 'A drawing: no model of this kind is open for these languages. Train one, then open it too:',
+  noRecurrentHere: 'A drawing: no model of this kind is open for these languages.',
   noTransformer: 'A drawing: no Transformer for these languages is open.',
   noModels: 'No translator is open',
   noModelsNote: 'Start the studio with one:',

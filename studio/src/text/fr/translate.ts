@@ -88,6 +88,7 @@ export default {
   realNumbers: 'Poids réels, de {model}.',
   noRecurrent:
     'Un dessin : aucun modèle de cette sorte n’est ouvert pour ces langues. Entraînez-en un, puis ouvrez-le aussi :',
+  noRecurrentHere: 'Un dessin : aucun modèle de cette sorte n’est ouvert pour ces langues.',
   noTransformer: 'Un dessin : aucun Transformer n’est ouvert pour ces langues.',
   noModels: 'Aucun traducteur n’est ouvert',
   noModelsNote: 'Démarrez le studio avec un traducteur :',

@@ -18,15 +18,6 @@ export function headChoice(
   return found.length > 1 ? found : (found[0] ?? 'mean');
 }
 
-/** Where `regard align` reads the links between the words, as the look says. */
-export interface AlignmentChoice {
-  site: string;
-  heads: number[];
-}
-
-export const alignmentOf = (look: Look | null): AlignmentChoice | null =>
-  (look as { alignment?: AlignmentChoice | null } | null)?.alignment ?? null;
-
 export interface RowLook {
   weights: Float32Array;
   head: number | null; // null: all of them

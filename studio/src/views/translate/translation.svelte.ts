@@ -4,16 +4,7 @@ import { getNumbers, isAbort, latest, postJson } from '../../contract/api';
 import type { Look, ModelInfo, Numbers, SearchAnswer, SearchRequest, StudioInfo } from '../../contract/types';
 import type { Address } from '../../state/address.svelte';
 import { untrack } from 'svelte';
-import {
-  alignmentOf,
-  closestCall,
-  firstModel,
-  headChoice,
-  layersOf,
-  readIds,
-  rowLook,
-  type RowLook,
-} from './looks';
+import { closestCall, firstModel, headChoice, layersOf, readIds, rowLook, type RowLook } from './looks';
 
 const KEPT = 64; // maps
 
@@ -100,7 +91,7 @@ export class Translation {
 
   // What was looked at.
   readonly layers = $derived.by(() => (this.look ? layersOf(this.look) : []));
-  readonly alignment = $derived.by(() => alignmentOf(this.look));
+  readonly alignment = $derived.by(() => this.look?.alignment ?? null);
   /** Unless one is chosen, the layer in which words are aligned; the last where that is not known. */
   readonly usualLayer = $derived.by(() => {
     const aligned = this.layers.findIndex((layer) => layer.cross.site === this.alignment?.site);
