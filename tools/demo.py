@@ -43,6 +43,7 @@ def main() -> None:
     console.print(f"how the model trained here learned: {MODEL}/curves.html")
     console.print(f"every head of the model that ships, on one sentence: {LOOK}; the six steps by hand: {PAGE}")
     console.print(f"none needs a network. next, the heads that let it say il or elle: regard ablate {SHIPPED}")
+    console.print("to touch all of it, in the browser: .venv/bin/regard studio", highlight=False)
 
 
 def run(*words: str) -> Any:
