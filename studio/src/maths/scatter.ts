@@ -22,11 +22,11 @@ export function roundTicks({ low, high }: Extent, count: number): number[] {
   const step = unit * ([1, 2, 5].find((one) => one * unit >= raw * (1 - 1e-12)) ?? 10);
   const ticks: number[] = [];
   for (
-    let index = Math.ceil(low / step);
+    let index = Math.ceil(low / step - 1e-9);
     index * step <= high * (1 + 1e-12) + 1e-300 && ticks.length < 50;
     index++
   ) {
-    ticks.push(Number((index * step).toPrecision(12)));
+    ticks.push(Number((index * step).toPrecision(12)) + 0); // never -0
   }
   return ticks;
 }

@@ -182,11 +182,11 @@ export function labelsAlong(
   step = Math.round(step);
   const labels: number[] = [];
   for (
-    let place = Math.ceil((first - 0.5) / step) * step;
+    let place = Math.max(0, Math.ceil((first - 0.5) / step) * step);
     place < count && (place - first) * zoom < length;
     place += step
   ) {
-    if (place >= 0) labels.push(place);
+    labels.push(place);
   }
   return labels;
 }

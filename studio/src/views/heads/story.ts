@@ -3,7 +3,7 @@
 import type { Look, SiteInfo } from '../../contract/types';
 import type { Effects } from './reader';
 import type { Place } from './tokens';
-import { sideOf } from './tokens';
+import { rowName, sideOf } from './tokens';
 import { headWeights, topOfRow, type Weights } from './weights';
 
 export interface Ranked {
@@ -11,6 +11,8 @@ export interface Ranked {
   head: number;
   /** What its silence does to the log probability of the word. */
   effect: number;
+  /** Which word looks: the one that is written, or in the encoder the one of the source that it was written for. */
+  query: string | null;
   row: number | null;
   column: number | null;
   key: string | null;
@@ -26,9 +28,10 @@ export interface Ranked {
 export function rankHeads(
   look: Look,
   effects: Effects | null,
-  index: number | null,
+  about: WordPair,
   weightsOf: (site: string) => Float32Array | null,
 ): Ranked[] {
+  const index = about.written;
   const unknown = () =>
     look.sites.flatMap((one) =>
       one.head_numbers.map((head) => ({ site: one.site, head, effect: NaN, by_token: undefined })),
@@ -37,7 +40,8 @@ export function rankHeads(
     const exact = index === null ? undefined : by_token?.[index];
     const info = look.sites.find((one) => one.site === site);
     const all = weightsOf(site);
-    const row = info && index !== null && info.rows === 'target' && index < info.queries ? index : null;
+    const place = info?.rows === 'target' ? index : about.source;
+    const row = info && place !== null && place < info.queries ? place : null;
     const looking =
       info && all && row !== null
         ? lookingAt(look, info, headWeights(all, info, info.head_numbers.indexOf(head)), row)
@@ -50,13 +54,14 @@ export function rankHeads(
 /** A head that looks at the first key mostly rests there. */
 const sharpness = (one: Ranked) => (one.column ? one.weight : 0);
 
-const NOWHERE = { column: null, key: null, after: null, weight: 0 };
+const NOWHERE = { query: null, column: null, key: null, after: null, weight: 0 };
 
 function lookingAt(look: Look, site: SiteInfo, weights: Weights, row: number) {
   const top = topOfRow(weights, row);
   if (!top) return NOWHERE;
   const words = sideOf(look, site.columns);
   return {
+    query: rowName(look, site, row),
     column: top.column,
     key: words[top.column] ?? null,
     after: words[top.column + 1] ?? null,
@@ -71,14 +76,10 @@ export function shareOfEffects(ranked: readonly Ranked[]): Map<string, number> {
 }
 
 /**
- * Which written token a word of the source became. Weights between the two texts are summed over heads, then paired off,
- * the strongest pair first and every word once: so a word that is looked at from everywhere still has one partner.
+ * Which written token each word of the source became. Weights between the two texts are summed over heads, then paired
+ * off, the strongest pair first and every word once: so a word that is looked at from everywhere still has one partner.
  */
-export function becameOf(
-  look: Look,
-  column: number,
-  weightsOf: (site: string) => Float32Array | null,
-): number | null {
+export function wordPairs(look: Look, weightsOf: (site: string) => Float32Array | null): Map<number, number> {
   const [rows, columns] = [look.written.length, look.source.length];
   const sums = new Float64Array(rows * columns);
   for (const site of look.sites) {
@@ -88,7 +89,7 @@ export function becameOf(
       for (let at = 0; at < sums.length; at++) sums[at] += all[head * site.queries * columns + at];
     }
   }
-  return pairOff(sums, rows, columns).get(column) ?? null;
+  return pairOff(sums, rows, columns);
 }
 
 /** Columns and rows in pairs, the largest number first, each row and each column once. */
@@ -107,13 +108,22 @@ export function pairOff(numbers: ArrayLike<number>, rows: number, columns: numbe
   return pairs;
 }
 
-/** The token of the output that a picked word is about. */
-export function outputIndex(
+/** A word of the source and what it became, as far as there are two texts. */
+export interface WordPair {
+  source: number | null;
+  written: number | null;
+}
+
+/** The word that was picked, with its partner in the other text. */
+export function pairOf(
   look: Look,
   place: Place | null,
   weightsOf: (site: string) => Float32Array | null,
-): number | null {
-  if (!place) return null;
-  if (place.side === 'written') return place.index < look.written.length ? place.index : null;
-  return place.index < look.source.length ? becameOf(look, place.index, weightsOf) : null;
+): WordPair {
+  const count = place?.side === 'written' ? look.written.length : look.source.length;
+  if (!place || place.index >= count) return { source: null, written: null };
+  const pairs = wordPairs(look, weightsOf);
+  if (place.side === 'source') return { source: place.index, written: pairs.get(place.index) ?? null };
+  const partner = [...pairs].find(([, row]) => row === place.index);
+  return { source: partner?.[0] ?? null, written: place.index };
 }

@@ -31,9 +31,7 @@ export interface Plate {
 const DECADES = 4; // as in colour.ts
 
 export function makePlate(canvas: HTMLCanvasElement, plain = false): Plate {
-  const gl = plain
-    ? null
-    : canvas.getContext('webgl2', { antialias: false, preserveDrawingBuffer: true, alpha: true });
+  const gl = plain ? null : canvas.getContext('webgl2', { antialias: false, alpha: true });
   return gl ? new GpuPlate(canvas, gl) : new PlainPlate(canvas);
 }
 

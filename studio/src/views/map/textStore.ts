@@ -46,7 +46,8 @@ export class TextStore {
       if (token === null) break;
       words.push(count === 1 ? readable(token) : token.length > 40 ? `${token.slice(0, 40)}…` : token);
     }
-    return count === 1 ? (words[0] ?? '') : readable(words.join(''), 60);
+    if (words.length === 0) return '';
+    return count === 1 ? words[0] : readable(words.join(''), 60);
   }
 
   /** The text around a position: what stands before it, itself, and what comes after. */

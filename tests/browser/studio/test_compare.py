@@ -1,0 +1,75 @@
+"""The page Compare: two sentences, two heads, two vectors; its differences are those of the Python API."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.browser.studio.screen import Screen, number
+from tests.browser.studio.test_heads import panel, seen, table
+from tests.studio_cases import TIRED
+
+WIDE = TIRED.replace("tired", "wide")
+SITE, HEAD = "decoder.2.self", 3
+
+
+def opened(screen: Screen, **params: Any) -> None:
+    given: dict[str, Any] = {"model": "grammar", "site": SITE, "head": HEAD} | params
+    screen.open("compare", **given)
+    panel(screen, "Difference").locator("canvas").wait_for()
+
+
+def test_tired_and_wide(screen: Screen, tmp_path: Path) -> None:
+    opened(screen)
+    screen.button("tired / wide").click()
+    for side, said in (("Left", "qu'il était trop fatigué"), ("Right", "qu'elle était trop large")):
+        screen.page.get_by_role("region", name=side, exact=True).get_by_text(said).wait_for()
+    found = table(screen, "Difference", tmp_path)
+    left, right = (seen(text).weights(SITE, HEAD) for text in (TIRED, WIDE))
+    assert left.shape == right.shape
+    shown = [one["difference"] for one in found]
+    expected = (right - left).flatten().tolist()
+    hidden = [index for index, one in enumerate(shown) if one is None]  # what a decoder may not see
+    assert all(expected[index] == 0 for index in hidden)
+    assert [one or 0 for one in shown] == pytest.approx(expected, abs=1e-6)
+    assert "→ il / → elle" in {one["query"] for one in found}
+    most = max(abs(value) for value in expected)
+    text = panel(screen, "Difference").locator(".changes li").first.locator(".numbers").inner_text()
+    before, after = (float(part.strip(" %")) for part in text.split("→"))
+    assert abs(after - before) == pytest.approx(100 * most, abs=1.1)
+
+
+def test_two_heads_of_one_sentence(screen: Screen, tmp_path: Path) -> None:
+    opened(screen, text=TIRED)
+    screen.page.get_by_label("Head Right").select_option("0")
+    screen.page.get_by_role("heading", name=f"Right: {SITE} · 0").wait_for()
+    found = table(screen, "Difference", tmp_path)
+    assert screen.params()["head2"] == "0"
+    by_cell = [one["right"] for one in found if one["right"] is not None]
+    whole = seen(WIDE if screen.params().get("text2") == WIDE else TIRED).weights(SITE, 0)
+    assert sum(by_cell) == pytest.approx(float(whole.sum()), abs=1e-4)
+
+
+def test_a_word_in_two_contexts_layer_by_layer(screen: Screen) -> None:
+    opened(screen)
+    screen.button("One word, two contexts").click()
+    similar = panel(screen, "layer by layer")
+    similar.locator("tbody tr").nth(2).wait_for()
+    cosines = [number(text) for text in similar.locator("tbody td:nth-child(2)").all_inner_texts()]
+    assert len(cosines) == 3  # the embedding, two layers
+    assert all(-1 <= one <= 1 for one in cosines)
+    words = screen.page.get_by_role("group", name="Words of Left")
+    words.get_by_text("cat", exact=True).click()
+    screen.page.get_by_role("heading", name="“cat”").wait_for()
+    assert "word" in screen.params()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_nothing_is_in_the_way_of_anybody(screen: Screen, theme: str) -> None:
+    opened(screen, theme=theme)
+    panel(screen, "layer by layer").locator("tbody tr").first.wait_for()
+    assert screen.violations() == []
+    screen.phone()
+    assert screen.overflow() <= 0

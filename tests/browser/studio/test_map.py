@@ -1,0 +1,144 @@
+"""The page Map: tiles on the GPU and without one, read by pointing, searched, and walked by the strongest cells."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.browser.studio.screen import Screen, number
+from tests.browser.studio.test_heads import panel, saved, seen, table
+from tests.studio_cases import TIRED
+
+SITE, HEAD = "decoder.1.cross", 3
+LONG = " ".join(f"The animal {word} the street." for word in ("crosses", "sees", "likes") * 40)
+
+
+@pytest.fixture(autouse=True)
+def drivers(screen: Screen) -> Iterator[None]:
+    """A graphics driver without a card says how slow it is: that is about the machine."""
+    yield
+    screen.complaints[:] = [
+        one for one in screen.complaints if "GL Driver Message" not in one and "GPU stall" not in one
+    ]
+
+
+def opened(screen: Screen, **params: Any) -> None:
+    given: dict[str, Any] = {"model": "grammar", "text": TIRED, "site": SITE, "head": HEAD} | params
+    screen.open("map", **given)
+    arrived(screen)
+
+
+def arrived(screen: Screen) -> None:
+    screen.until("document.querySelector('.stage')?.dataset.waiting === '0'")
+
+
+def place(screen: Screen, row: float, column: float, rows: int, columns: int) -> tuple[float, float]:
+    """The pixel of a cell while all of the map is shown."""
+    screen.page.locator(".stage").scroll_into_view_if_needed()
+    box = screen.page.locator("canvas.tiles").bounding_box()
+    assert box
+    zoom = min(64, box["width"] / columns, box["height"] / rows)
+    return box["x"] + (column + 0.5) * zoom, box["y"] + (row + 0.5) * zoom
+
+
+@pytest.mark.parametrize("plain", [0, 1])
+def test_pointing_reads_true_values(screen: Screen, plain: int) -> None:
+    opened(screen, plain=plain)
+    assert not plain or screen.page.locator(".stage").get_attribute("data-kind") == "2d"
+    weights = seen().weights(SITE, HEAD)
+    rows, columns = weights.shape
+    for row, column in ((10, 11), (0, 0), (rows - 1, columns - 1)):
+        screen.page.mouse.move(*place(screen, row, column, rows, columns))
+        value = number(screen.text("[data-testid=value] b"))
+        assert value == pytest.approx(float(weights[row, column]), rel=1e-2, abs=1e-4)
+
+
+def test_a_click_explains_the_cell(screen: Screen) -> None:
+    opened(screen)
+    weights = seen().weights(SITE, HEAD)
+    screen.page.mouse.click(*place(screen, 10, 11, *weights.shape))
+    assert {"row": "10", "column": "11"}.items() <= screen.params().items()
+    shown = panel(screen, "Why this cell").locator("[data-testid=weight]")
+    assert number(shown.inner_text()) == pytest.approx(float(weights[10, 11]), abs=1e-4)
+
+
+def test_the_colours_are_those_of_the_weights(screen: Screen) -> None:
+    """The strongest cell is painted darker than an empty one, by the shader as by the canvas."""
+    opened(screen, plain=1)
+    weights = seen().weights(SITE, HEAD)
+    read = """places => { const canvas = document.querySelector('canvas.tiles'), box = canvas.getBoundingClientRect();
+        const {data, width} = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+        const at = inside => Math.floor(inside * canvas.width / box.width);
+        return places.map(([x, y]) => [...data.slice(4 * (at(y - box.y) * width + at(x - box.x)))].slice(0, 3)); }"""
+    places = [divmod(int(one), weights.shape[1]) for one in (weights.argmax(), weights.argmin())]
+    strong, weak = screen.page.evaluate(read, [place(screen, *one, *weights.shape) for one in places])
+    assert sum(strong) < sum(weak) - 200
+
+
+def test_the_strongest_cells_can_be_walked(screen: Screen, tmp_path: Path) -> None:
+    opened(screen)
+    panel(screen, "Strongest cells").locator("li").first.wait_for()
+    rows = table(screen, "Strongest cells", tmp_path)
+    weights = seen().weights(SITE, HEAD)
+    expected = weights.flatten().sort(descending=True).values[: len(rows)].tolist()
+    assert [one["weight"] for one in rows] == pytest.approx(expected, abs=1e-6)
+    panel(screen, "Strongest cells").locator("li button").nth(2).click()
+    found = screen.params()
+    assert (int(found["row"]), int(found["column"])) == (rows[2]["row"], rows[2]["column"])
+
+
+def test_zooming_and_moving_about_a_long_text(screen: Screen) -> None:
+    opened(screen, text=LONG, site="encoder.0.self", head=0)
+    stage = screen.page.locator(".stage")
+    level = int(stage.get_attribute("data-level") or 0)
+    assert level > 0
+    assert "at" not in screen.params()
+    stage.scroll_into_view_if_needed()
+    box = screen.page.locator("canvas.tiles").bounding_box()
+    assert box
+    middle = box["x"] + box["width"] / 2, box["y"] + 60
+    screen.page.mouse.move(*middle)
+    screen.page.mouse.wheel(0, -1500)
+    arrived(screen)
+    screen.until("document.querySelector('.stage').dataset.level === '0'")
+    before = screen.params()["at"]
+    assert screen.page.locator("canvas.mini").is_visible()
+    screen.page.mouse.down()
+    screen.page.mouse.move(middle[0] - 80, middle[1] - 40, steps=4)
+    screen.page.mouse.up()
+    dragged = screen.params()["at"]
+    assert dragged != before
+    stage.focus()
+    screen.page.keyboard.press("Shift+ArrowRight")
+    assert screen.params()["at"] != dragged
+    screen.page.keyboard.press("0")
+    assert "at" not in screen.params()
+
+
+def test_searching_the_text(screen: Screen) -> None:
+    opened(screen, text=LONG, site="encoder.0.self", head=0)
+    screen.page.get_by_label("Search in the text").fill("likes")
+    screen.page.get_by_text(re.compile("40 in rows, 40 in columns")).wait_for()
+    screen.page.keyboard.press("Enter")
+    assert {"row", "column", "at", "q"} <= screen.params().keys()
+    assert "li" in screen.page.locator(".reading mark").first.inner_text().lower()
+
+
+def test_the_picture_can_be_taken_along(screen: Screen, tmp_path: Path) -> None:
+    opened(screen)
+    title = f"{SITE} · {HEAD}"
+    assert "<image" in saved(screen, title, "Picture, SVG", tmp_path).read_text(encoding="utf-8")
+    assert len(saved(screen, title, "Picture, PNG", tmp_path).read_bytes()) > 4000
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_nothing_is_in_the_way_of_anybody(screen: Screen, theme: str) -> None:
+    opened(screen, theme=theme)
+    screen.page.locator(".why dd").first.wait_for()
+    assert screen.violations() == []
+    screen.phone()
+    assert screen.overflow() <= 0
