@@ -22,8 +22,9 @@ from regard.text.bpe import read_tokenizer, source_of, target_of
 from regard.text.slots import are_tokens
 
 # Ended texts for each beam before a search for the likeliest is over. Theirs knows no rule like ours, which compares
-# with the open texts; with twice as many as beams, and one that was ahead of all open ones, ours has stopped as well.
-ENDED = 2.0
+# with the open texts; with half as many again as beams ours has stopped as well: of 600 real sentences none came out
+# worse than with four times as many, and one did with as many as beams.
+ENDED = 1.5
 
 
 class CTranslate2Translator(BaseTranslator):
@@ -137,7 +138,7 @@ def search_options(how: Beams) -> dict[str, Any]:
     if how.stop == "full":
         return {"beam_size": how.width, "num_hypotheses": how.width, "length_penalty": how.alpha or 1e-30}
     count = ceil(ENDED * how.width)
-    return {"beam_size": how.width, "num_hypotheses": count, "patience": ENDED, "length_penalty": 0.0}
+    return {"beam_size": how.width, "num_hypotheses": count, "patience": count / how.width, "length_penalty": 0.0}
 
 
 def open_engine(folder: Path, device: str, quantization: str) -> Any:
