@@ -20,6 +20,7 @@ BLOCK = re.compile(
 )
 FAR_TOO_SHORT = 0.25  # of the letters of a source: fewer say something else
 ENDS = ".!?…:;,"
+CLOSING = "\"'»”’)]"  # that a mark at the end may stand inside of
 NUMBER = re.compile(r"(?<![\w.,])\d(?:[.,]?\d)+(?![\w]|[.,]\d)")
 THOUSANDS = re.compile(r"(?<=\d)[ .,\u00a0\u202f](?=\d{3}(?!\d))")
 CLOCK = re.compile(r"\d\s?(?:[AaPp]\.?[Mm]\b|h\b|h\d)")
@@ -110,8 +111,8 @@ def has_words(text: str) -> bool:
 
 
 def is_bare(text: str) -> bool:
-    """Whether it has no mark at its end."""
-    return text[-1:] not in ENDS
+    """Whether it has no mark at its end, or inside the quotes that close it."""
+    return text.rstrip(CLOSING)[-1:] not in ENDS
 
 
 def as_sentence(text: str, spans: Sequence[Span]) -> str:

@@ -105,6 +105,12 @@ def test_a_line_is_translated_as_it_is_or_as_a_sentence_whichever_is_likelier() 
     assert [answer.text for answer in answers] == ["The cat. !", "hello"]
 
 
+def test_a_sentence_in_quotes_has_its_mark_already() -> None:
+    fake = FakeTranslator(by_dictionary)
+    TranslationPipeline(fake).translate(['"Hello here."', "(hello!)", "“The cat”"])
+    assert fake.asked == [['"Hello here."', "(hello!)", "“The cat”", "“The cat”."]]
+
+
 def test_tags_of_lines_cells_and_paragraphs_part_what_is_translated() -> None:
     fake = FakeTranslator(by_dictionary)
     text = "<ul><li>The cat<br/>sleeps.</li><li>Hello <b>here</b>.</li></ul>"
