@@ -29,6 +29,8 @@ export default {
   'word.note':
     'How alike the vectors of the two words picked above are. The embedding knows no context, each layer adds some.',
   'word.pick': 'Pick a word on both sides.',
+  'word.spaces':
+    'Vectors of two different models lie in different spaces: take one model, or two checkpoints of one run.',
   'word.problem': 'Weights can be compared all the same.',
   cosine: 'Cosine similarity',
   distance: 'Distance',

@@ -29,6 +29,8 @@ export default {
   'word.note':
     'À quel point les vecteurs des deux mots choisis se ressemblent. Le plongement ignore le contexte, chaque couche en ajoute.',
   'word.pick': 'Choisissez un mot de chaque côté.',
+  'word.spaces':
+    'Les vecteurs de deux modèles différents vivent dans des espaces différents : prenez un seul modèle, ou deux points de reprise d’un même entraînement.',
   'word.problem': 'Les poids se comparent tout de même.',
   cosine: 'Similarité cosinus',
   distance: 'Distance',
