@@ -77,7 +77,8 @@ class MicroBatches:
 
     def start(self) -> None:
         while self.free and self.waiting:
-            batch = [self.waiting.popleft() for _ in range(min(self.most, len(self.waiting)))]
+            share = min(self.most, -(-len(self.waiting) // self.free))  # workers that are free at once go halves
+            batch = [self.waiting.popleft() for _ in range(share)]
             self.free -= 1
             task = asyncio.ensure_future(self.run(batch))
             task.add_done_callback(lambda _: self.start())

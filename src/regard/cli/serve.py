@@ -34,7 +34,9 @@ def serve(
     body: int = typer.Option(1 << 20, min=1024, help="Bytes of a request at most."),
     characters: int = typer.Option(10_000, min=1, max=100_000, help="Characters of a text at most."),
     batch_tokens: int = typer.Option(1024, min=1, help="Tokens, about, that are decoded together at most."),
-    wait: float = typer.Option(4.0, min=0, max=1000, help="Milliseconds that a text waits for others to join it."),
+    wait: float | None = typer.Option(
+        None, min=0, max=1000, help="Milliseconds that a text waits for others to join it (4; 0 with ctranslate2)."
+    ),
     queue_tokens: int = typer.Option(32_768, min=1, help="Tokens, about, that may wait; beyond, 429 is answered."),
     device: str = typer.Option("auto", help="auto, cpu, cuda or mps."),
     engine: str = typer.Option(
@@ -66,7 +68,9 @@ def serve(
         rate=rate,
         body_bytes=body,
         characters=characters,
-        queue=QueueLimits(batch_tokens=batch_tokens, seconds=wait / 1000, queue_tokens=queue_tokens),
+        queue=QueueLimits(
+            batch_tokens=batch_tokens, seconds=None if wait is None else wait / 1000, queue_tokens=queue_tokens
+        ),
     )
     opened = partial(load, device=device, engine=engine, quantization=quantization)
     with listening(host, port) as listener:  # before models are read: a port that is taken is told at once

@@ -20,9 +20,8 @@ from typing import Any, NamedTuple, Protocol
 
 from regard.server.refusals import Refusal
 
-SMOOTHING = (
-    0.2  # how much the latest batch says of the tokens a second of a thread, by which clients are told when to come
-)
+PAUSE = 0.004  # seconds that the first of a batch waits for others, where there is one thread
+SMOOTHING = 0.2  # how much the latest batch says of a thread's tokens a second, by which clients are told when to come
 
 
 class Work(Protocol):
@@ -52,11 +51,15 @@ class QueueItem(NamedTuple):
 
 @dataclass(frozen=True)
 class QueueLimits:
-    """How much is done at once, how long the first of a batch waits for others, and how much may wait."""
+    """How much is done at once, how long the first of a batch waits for others, and how much may wait.
+
+    Without `seconds` the first waits a little where there is one thread. Several need not wait: while one is at work,
+    others arrive by themselves.
+    """
 
     batch_tokens: int = 1024
     batch_texts: int = 128
-    seconds: float = 0.004
+    seconds: float | None = None
     queue_tokens: int = 32_768
 
 
@@ -83,6 +86,8 @@ class BatchQueue:
         self.listener, self.limits = listener, limits or QueueLimits()
         self.waiting: deque[Job] = deque()
         self.tokens, self.rate, self.closing = 0, 1000.0, False
+        usual = PAUSE if threads == 1 else 0.0
+        self.pause = usual if self.limits.seconds is None else self.limits.seconds
         self.idle = threads  # those that do no work now
         self.changed = threading.Condition()
         self.prepare = prepare
@@ -164,7 +169,7 @@ class BatchQueue:
                 if not self.waiting:
                     self.changed.wait()
                     continue
-                left = self.waiting[0].arrived + self.limits.seconds - time.monotonic()
+                left = self.waiting[0].arrived + self.pause - time.monotonic()
                 if left <= 0 or self.tokens >= self.limits.batch_tokens:
                     break
                 self.changed.wait(left)

@@ -133,6 +133,12 @@ def test_threads_that_are_idle_share_what_waits() -> None:
         assert outcomes(metrics, "answered") == 10
 
 
+def test_only_a_thread_that_is_alone_pauses_unless_it_is_said() -> None:
+    for threads, seconds, pause in ((1, None, 0.004), (2, None, 0.0), (2, 0.5, 0.5), (1, 0.0, 0.0)):
+        with queue_of(threads, seconds=seconds) as (queue, _):
+            assert queue.pause == pause
+
+
 def test_a_thread_that_is_alone_takes_all() -> None:
     with queue_of(threads=2) as (queue, _):
 
