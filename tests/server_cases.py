@@ -63,7 +63,7 @@ class EchoTranslator:
     """Says every text in capitals. `hold` makes it wait until `release`; a text with "poison" makes it raise."""
 
     generation = "as a folder of others says"  # so that texts are given to it as they are
-    threads = 1
+    threads, shared = 1, False
 
     class tokenizer:
         @staticmethod

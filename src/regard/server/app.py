@@ -50,7 +50,7 @@ def create_app(models: ModelRegistry, options: ServerOptions | None = None) -> F
     options = options or ServerOptions()
     metrics = ServerMetrics()
     threads = torch.get_num_threads()  # which a new thread does not inherit
-    queue = BatchQueue(metrics, options.queue, lambda: torch.set_num_threads(threads), models.threads)
+    queue = BatchQueue(metrics, options.queue, lambda: torch.set_num_threads(threads), models.share())
     metrics.watch_queue(lambda: len(queue.waiting), lambda: queue.tokens)
     guard = Guard(options.api_keys, options.rate)
     service = TranslationService(models, queue, guard, metrics, options.characters)

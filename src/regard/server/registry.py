@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from regard.errors import InputError
 from regard.interop.folders import languages_of, where
@@ -42,7 +42,14 @@ class ModelRegistry:
             if model.languages is not None:
                 self.pairs.setdefault(model.languages, model)
         self.languages = tuple(sorted({code for pair in self.pairs for code in pair}))
-        self.threads = min(getattr(model.task, "threads", 1) for model in models)  # that may call any of them at once
+
+    def share(self) -> int:
+        """How many threads may call any of the models at once; they are told if that is several."""
+        tasks: list[Any] = [model.task for model in self.by_name.values()]
+        threads = min(getattr(task, "threads", 1) for task in tasks)
+        for task in tasks if threads > 1 else []:
+            task.shared = True
+        return threads
 
     def named(self, name: str) -> ServedModel:
         if name not in self.by_name:

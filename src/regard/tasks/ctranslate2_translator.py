@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from math import ceil
 from pathlib import Path
@@ -39,7 +36,7 @@ class CTranslate2Translator(BaseTranslator):
         """`quantization` is what is computed in: by default what the folder holds."""
         self.folder, self.settings = folder, settings_of(read_settings(folder), folder)
         self.engine = open_engine(folder, device, quantization)
-        self.threads, self.calls, self.lock = self.engine.num_translators, 0, threading.Lock()
+        self.threads = self.engine.num_translators
         tokenizer = read_tokenizer(folder)
         slots = are_tokens(tokenizer.encode)
         super().__init__(self.settings.transformer, tokenizer, longest=self.settings.longest, knows_slots=slots)
@@ -74,31 +71,19 @@ class CTranslate2Translator(BaseTranslator):
     def hypotheses(self, rows: list[list[int]], how: Beams, limits: Limits) -> list[list[Hypothesis]]:
         """From ids to ids; it sorts them by length and puts them together itself."""
         sources = [[self.source_tokens[number] for number in row] for row in rows]
-        with self.idle_threads() as idle:
-            results = self.engine.translate_batch(
-                sources,
-                **search_options(how),
-                max_batch_size=self.batch or batch_tokens(sum(map(len, rows)), how.width, idle),
-                batch_type="tokens" if self.batch is None else "examples",
-                max_input_length=0,
-                min_decoding_length=max(limits.shortest - 1, 0),  # theirs does not count the end
-                max_decoding_length=limits.longest,
-                return_scores=True,
-                return_end_token=True,
-            )
+        parts = 1 if self.shared else self.threads
+        results = self.engine.translate_batch(
+            sources,
+            **search_options(how),
+            max_batch_size=self.batch or batch_tokens(sum(map(len, rows)), how.width, parts),
+            batch_type="tokens" if self.batch is None else "examples",
+            max_input_length=0,
+            min_decoding_length=max(limits.shortest - 1, 0),  # theirs does not count the end
+            max_decoding_length=limits.longest,
+            return_scores=True,
+            return_end_token=True,
+        )
         return [self.ranked(result, how, limits) for result in results]
-
-    @contextmanager
-    def idle_threads(self) -> Iterator[int]:
-        """How many of its threads a call may have: all of them, unless there are other calls."""
-        with self.lock:
-            self.calls += 1
-            share = max(self.threads // self.calls, 1)
-        try:
-            yield share
-        finally:
-            with self.lock:
-                self.calls -= 1
 
     def ranked(self, result: Any, how: Beams, limits: Limits) -> list[Hypothesis]:
         """Theirs by our penalty, best first."""
@@ -122,9 +107,9 @@ class CTranslate2Translator(BaseTranslator):
         return [list(result.log_probs) for result in results]
 
 
-def batch_tokens(tokens: int, width: int, threads: int) -> int:
-    """How many tokens go side by side: no more than are quick, and something for every thread."""
-    return max(min(TOKENS // width, ceil(tokens / threads)), 1)
+def batch_tokens(tokens: int, width: int, parts: int) -> int:
+    """How many tokens go side by side: no more than are quick, in so many parts at least, each for a thread."""
+    return max(min(TOKENS // width, ceil(tokens / parts)), 1)
 
 
 def search_options(how: Beams) -> dict[str, Any]:

@@ -59,6 +59,7 @@ class BaseTranslator(ABC):
 
     batch: int | None = None  # texts translated side by side at most; None: as many as are quickest
     threads: int = 1  # that may call it at the same time
+    shared: bool = False  # whether they do: then a call keeps to one thread, where else it would spread over all
 
     def __init__(
         self,

@@ -42,11 +42,11 @@ def test_languages_choose_the_model() -> None:
 def test_as_many_threads_as_every_model_allows() -> None:
     tasks = EchoTranslator(), EchoTranslator()
     served = [ServedModel(str(number), task, None) for number, task in enumerate(tasks)]  # type: ignore[arg-type]
-    assert ModelRegistry(served).threads == 1
+    assert ModelRegistry(served).share() == 1
     tasks[0].threads = 4
-    assert ModelRegistry(served).threads == 1
+    assert (ModelRegistry(served).share(), tasks[0].shared) == (1, False)
     tasks[1].threads = 2
-    assert ModelRegistry(served).threads == 2
+    assert (ModelRegistry(served).share(), tasks[0].shared, tasks[1].shared) == (2, True, True)
 
 
 def test_a_text_may_say_its_language_itself() -> None:

@@ -13,7 +13,7 @@ import regard
 from benchmarks import peers
 from regard.decoding import Beams
 from regard.errors import InputError, UnknownNameError
-from regard.tasks import load_engine
+from regard.tasks import ctranslate2_translator, load_engine
 from regard.tasks.ctranslate2_translator import CTranslate2Translator, batch_tokens, search_options
 from regard.tasks.text_ids import TOKENS
 from regard.tasks.translator import SearchOptions, Translator
@@ -87,15 +87,22 @@ def test_torch_keeps_its_threads() -> None:
         torch.set_num_threads(before)
 
 
-def test_a_call_has_the_threads_that_are_idle() -> None:
+def test_a_call_spreads_over_all_threads_unless_they_are_shared(monkeypatch: pytest.MonkeyPatch) -> None:
     _, theirs = grammar_pair()
     assert theirs.threads == theirs.engine.num_translators == torch.get_num_threads()
-    theirs.threads = 4
-    with theirs.idle_threads() as first, theirs.idle_threads() as second, theirs.idle_threads() as third:
-        assert (first, second, third) == (4, 2, 1)
-    with theirs.idle_threads() as alone:
-        assert alone == 4
-    assert [batch_tokens(1000, 4, threads) for threads in (1, 2, 3)] == [1000, 500, 334]
+    texts, asked = ["The cat sleeps."] * 6, []
+    tokens = sum(map(len, theirs.tokenizer.encode(texts)))
+
+    def sized(size: int, width: int, parts: int) -> int:
+        asked.append((size, parts))
+        return batch_tokens(size, width, parts)
+
+    monkeypatch.setattr(ctranslate2_translator, "batch_tokens", sized)
+    theirs.threads = 3
+    for theirs.shared in (False, True):
+        assert theirs.translate(texts) == ["Le chat dort."] * 6
+    assert asked == [(tokens, 3), (tokens, 1)]
+    assert [batch_tokens(1000, 4, parts) for parts in (1, 2, 3)] == [1000, 500, 334]
     assert (batch_tokens(10**6, 4, 2), batch_tokens(0, 4, 2)) == (TOKENS // 4, 1)
 
 
