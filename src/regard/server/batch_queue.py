@@ -21,6 +21,7 @@ from typing import Any, NamedTuple, Protocol
 from regard.server.refusals import Refusal
 
 PAUSE = 0.004  # seconds that the first of a batch waits for others, where there is one thread
+PASSED = 64  # texts that are looked at and left for later, while a batch is filled
 SMOOTHING = 0.2  # how much the latest batch says of a thread's tokens a second, by which clients are told when to come
 
 
@@ -134,7 +135,7 @@ class BatchQueue:
                 raise Refusal(429, sentence, retry_after=self.tokens / (self.rate * len(self.threads)))
             self.waiting.extend(jobs)
             self.tokens += tokens
-            self.changed.notify_all()
+            self.changed.notify(len(jobs))
         return jobs
 
     def _drop(self, jobs: list[Job]) -> None:
@@ -175,22 +176,22 @@ class BatchQueue:
                 self.changed.wait(left)
             batch = self._take(min(self.limits.batch_tokens, ceil(self.tokens / self.idle)))
             self.idle -= bool(batch)
+            if self.waiting:
+                self.changed.notify()  # of those that are idle, if there are any
             return batch
 
     def _take(self, room: int) -> list[Job]:
         """What has waited longest, and what else goes with it into so many tokens."""
         batch: list[Job] = []
-        rest: deque[Job] = deque()
+        passed: list[Job] = []
         tokens = 0
-        for job in self.waiting:
-            fits = not batch or (
-                job.queued.work == batch[0].queued.work
-                and len(batch) < self.limits.batch_texts
-                and tokens + job.queued.tokens <= room
-            )
+        while self.waiting and len(batch) < self.limits.batch_texts and len(passed) < PASSED:
+            job = self.waiting.popleft()
+            fits = not batch or (job.queued.work == batch[0].queued.work and tokens + job.queued.tokens <= room)
             tokens += job.queued.tokens if fits else 0
-            (batch if fits else rest).append(job)
-        self.waiting, self.tokens = rest, self.tokens - tokens
+            (batch if fits else passed).append(job)
+        self.waiting.extendleft(reversed(passed))
+        self.tokens -= tokens
         return batch
 
     def _run(self, jobs: list[Job]) -> None:
@@ -203,26 +204,29 @@ class BatchQueue:
         except Exception as error:  # whatever it is: the thread must go on
             if len(jobs) == 1:
                 self.listener.outcome("dropped" if jobs[0].future.cancelled() else "failed")
-                settle(jobs[0].future, error=error)
+                settle([(jobs[0].future, error)])
                 return
             self._run(jobs[: len(jobs) // 2])
             self._run(jobs[len(jobs) // 2 :])
             return
         self.listener.outcome("answered", len(jobs))  # before anybody knows: whoever has an answer finds it counted
-        for job, result in zip(jobs, results, strict=True):
-            settle(job.future, result)
+        settle([(job.future, result) for job, result in zip(jobs, results, strict=True)])
 
 
-def settle(future: asyncio.Future[Any], result: Any = None, error: Exception | None = None) -> None:
-    """Give a result to whoever waits in another thread, if anybody still does."""
+def settle(results: Sequence[tuple[asyncio.Future[Any], Any]]) -> None:
+    """Give results, or an error, to those who wait in other threads; each of these is woken once."""
+    loops = {future.get_loop() for future, _ in results}
+    for loop in loops:
+        with suppress(RuntimeError):  # the loop has ended, and with it everybody who waited
+            loop.call_soon_threadsafe(give, [one for one in results if one[0].get_loop() is loop])
 
-    def give() -> None:
+
+def give(results: Sequence[tuple[asyncio.Future[Any], Any]]) -> None:
+    """To whoever still waits."""
+    for future, result in results:
         if future.done():
-            return
-        if error is None:
-            future.set_result(result)
+            continue
+        if isinstance(result, Exception):
+            future.set_exception(result)
         else:
-            future.set_exception(error)
-
-    with suppress(RuntimeError):  # its loop has ended, and with it everybody who waited
-        future.get_loop().call_soon_threadsafe(give)
+            future.set_result(result)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from regard.server.batch_queue import BatchQueue, QueueItem, QueueLimits
+from regard.server.batch_queue import PASSED, BatchQueue, QueueItem, QueueLimits
 from regard.server.metrics import ServerMetrics
 from regard.server.refusals import Refusal
 from tests.server_cases import PATIENCE, until
@@ -95,6 +95,27 @@ def test_a_batch_has_so_many_tokens_and_texts_and_one_kind_of_work() -> None:
             assert await asyncio.gather(first, *pending) == [[0], [2, 4, 6], [14], [8, 10, 12, 14, 16]]
             assert work.batches == [[0], [1, 2, 4, 5], [3, 6, 7, 8]]
             assert other.batches == [[7]]
+
+        scenario(steps)
+
+
+def test_no_more_is_looked_at_than_a_batch_may_need() -> None:
+    with queue_of(batch_tokens=4) as (queue, _):
+
+        async def steps() -> None:
+            work = Doubling()
+            first = asyncio.ensure_future(queue.submit(items(work, [0])))
+            await begun(work, 1)
+            large = asyncio.ensure_future(queue.submit(items(work, list(range(1, PASSED + 2)), 3)))
+            small = asyncio.ensure_future(queue.submit(items(work, [1000], 1)))
+            await asyncio.sleep(0)
+            work.gate.set()
+            assert await asyncio.gather(first, large, small) == [
+                [0], [2 * number for number in range(1, PASSED + 2)], [2000],
+            ]  # fmt: skip
+            assert work.batches[1] == [1]
+            assert [2, 1000] in work.batches
+            assert queue.tokens == 0
 
         scenario(steps)
 
