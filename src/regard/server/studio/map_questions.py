@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, Literal, NamedTuple
 
-import torch
 from torch import Tensor
 
 from regard.attention.tiles import Pool
-from regard.lens.recording.map import By, Map
-from regard.lens.recording.pooled import PooledMap
+from regard.lens.map_answers.cell_facts import cell_facts
+from regard.lens.map_answers.marginals import Marginals, binned, marginals
+from regard.lens.map_answers.tile_extent import aligned, cell_for
+from regard.lens.recording.map import By
 from regard.server.refusals import Refusal
 from regard.server.studio.schema import CellAnswer, TextPart, TextSide, WeightOnColumn
 from regard.server.studio.stored_look import TOKENS, StoredLook
@@ -18,7 +18,6 @@ from regard.server.studio.work_desk import StopSignal
 
 CELLS = 1 << 22  # numbers of one answer
 COMPUTED = 1 << 31  # weights that are computed for one answer
-ROW_TOP = 10  # keys of a row that are told
 Extent = tuple[int, int]
 NumberType = Literal["float16", "float32"]
 
@@ -69,14 +68,6 @@ class TileQuestion(NamedTuple):
         return numbers, meta
 
 
-def cell_for(length: int, most: int) -> int:
-    """How many positions become one number."""
-    cell = 1
-    while -(-length // cell) > most:
-        cell *= 2
-    return cell
-
-
 def extent(name: str, text: str, length: int) -> Extent:
     """`from:to`, an end may be left out; cut to what there is."""
     start, _, stop = text.partition(":")
@@ -84,19 +75,6 @@ def extent(name: str, text: str, length: int) -> Extent:
     if not first < last:
         raise Refusal(400, f"{name} {text} hold nothing: there are positions from 0 to {length}")
     return first, last
-
-
-def aligned(
-    pooled: PooledMap | None, sides: tuple[Extent, Extent], cell: Extent, sizes: Extent
-) -> tuple[Extent, Extent]:
-    """Where coarse cells were pooled when it was recorded, a tile begins and ends with whole ones."""
-    if pooled is None or any(size % pooled.cell for size in cell):
-        return sides
-    first, second = (
-        (start // size * size, min(-(-stop // size) * size, length))
-        for (start, stop), size, length in zip(sides, cell, sizes, strict=True)
-    )
-    return first, second
 
 
 def check_work(
@@ -121,29 +99,16 @@ class MarginalsQuestion(NamedTuple):
     def answer(self, look: StoredLook, _: StopSignal) -> tuple[Tensor, dict[str, Any]]:
         look.check_site(self.site, self.head)
         rows, columns = look.call.extent(self.site)
-        entropy, received = look.remembered(("marginals", self.site, self.head), lambda: self.whole(look))
-        cells = max(1, -(-rows // self.bins)), max(1, -(-columns // self.bins))
-        bins = min(self.bins, max(-(-rows // cells[0]), -(-columns // cells[1])))
-        binned = [binned_means(one, cell, bins) for one, cell in zip((entropy, received), cells, strict=True)]
-        meta = {"row_cell": cells[0], "column_cell": cells[1], "rows": rows, "columns": columns}
-        return torch.stack(binned), meta
+        both = look.remembered(("marginals", self.site, self.head), lambda: self.whole(look))
+        bins, cells = binned(both, self.bins)
+        return bins, {"row_cell": cells[0], "column_cell": cells[1], "rows": rows, "columns": columns}
 
-    def whole(self, look: StoredLook) -> tuple[Tensor, Tensor]:
-        """Each row's entropy, and what each column received."""
+    def whole(self, look: StoredLook) -> Marginals:
+        """Read, or computed where that is not too much."""
         rows, columns = look.call.extent(self.site)
-        one = look.call.pick(self.site, self.head, 0)
-        if one.pooled is not None:
-            return one.pooled.entropy[0, 0, :rows].float().cpu(), one.pooled.received[0, 0, :columns].float().cpu()
-        check_work(look, self.site, self.head, ((0, rows), (0, columns)))
-        entropy = one.statistics().entropy[0, 0, :rows].float().cpu()
-        return entropy, one.received()[0, 0, :columns].float().cpu()
-
-
-def binned_means(values: Tensor, cell: int, bins: int) -> Tensor:
-    """The mean of each bin; NaN beyond the last."""
-    padded = torch.full((bins * cell,), math.nan)
-    padded[: len(values)] = values[: bins * cell]
-    return padded.view(bins, cell).nanmean(-1)
+        if look.call.map(self.site).pooled is None:
+            check_work(look, self.site, self.head, ((0, rows), (0, columns)))
+        return marginals(look.call, self.site, self.head)
 
 
 class CellQuestion(NamedTuple):
@@ -158,50 +123,24 @@ class CellQuestion(NamedTuple):
         look.check_site(self.site, self.head)
         check_place("row", self.row, look.call.extent(self.site)[0])
         check_place("column", self.column, look.call.extent(self.site)[1])
-        one = look.call.pick(self.site, self.head, 0)
-        query, key = one.query[0, 0, self.row].double().cpu(), one.key[0, 0, self.column].double().cpu()
+        facts = cell_facts(look.call, self.site, self.head, self.row, self.column)
         rows, columns = look.sides(self.site)
-        weights = look.call.row(self.site, self.head, self.row)
-        weight = float(weights[self.column])
-        norm = None if one.norms is None else float(one.norms[0, 0, self.column])
         return CellAnswer(
             site=self.site, head=self.head, row=self.row, column=self.column,
             row_token=look.token(rows, self.row), column_token=look.token(columns, self.column),
-            query=query.tolist(), key=key.tolist(), products=(query * key).tolist(), weight=weight,
-            lse=finite(float(one.lse[0, 0, self.row])), value_norm=None if norm is None else finite(norm),
-            scale=one.terms.scale, softcap=one.terms.softcap,
-            rank=1 + int((weights > weights[self.column]).sum()), row_top=self.row_top(look, weights),
-            **self.score(one, float(query @ key)),
+            query=facts.query, key=facts.key, products=facts.products, score=facts.score, scale=facts.scale,
+            softcap=facts.softcap, bias=facts.bias, scaled=facts.scaled, masked=facts.masked, lse=facts.lse,
+            weight=facts.weight, value_norm=facts.value_norm, rank=facts.rank,
+            row_top=[
+                WeightOnColumn(column=column, token=look.token(columns, column), weight=weight)
+                for column, weight in facts.row_top
+            ],
         )  # fmt: skip
-
-    def score(self, one: Map, score: float) -> dict[str, Any]:
-        """From q.k to what the softmax is given."""
-        shown, added = one.terms.at(torch.tensor([self.row]), torch.tensor([self.column]), one.queries)
-        bias = 0.0 if added is None else float(added[0, 0])
-        masked = not bool(shown[0, 0]) or bias == -math.inf
-        scaled = one.terms.scale * score
-        if one.terms.softcap is not None:
-            scaled = one.terms.softcap * math.tanh(scaled / one.terms.softcap)
-        bias = finite(bias) or 0.0
-        return {"score": score, "scaled": None if masked else scaled + bias, "masked": masked, "bias": bias}
-
-    def row_top(self, look: StoredLook, weights: Tensor) -> list[WeightOnColumn]:
-        _, side = look.sides(self.site)
-        best = weights.float().topk(min(ROW_TOP, len(weights)))
-        return [
-            WeightOnColumn(column=column, token=look.token(side, column), weight=weight)
-            for column, weight in zip(best.indices.tolist(), best.values.tolist(), strict=True)
-        ]
 
 
 def check_place(name: str, place: int, length: int) -> None:
     if place >= length:
         raise Refusal(404, f"There is no {name} {place:,}: this map has {length:,}, counted from 0")
-
-
-def finite(number: float) -> float | None:
-    """JSON has no infinity."""
-    return number if math.isfinite(number) else None
 
 
 class TextQuestion(NamedTuple):

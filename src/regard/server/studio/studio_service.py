@@ -11,6 +11,7 @@ from typing import Protocol, TypeVar
 
 from regard.lens.analysis.subject import Subject
 from regard.lens.head_kinds import Tally
+from regard.lens.map_answers.cell_facts import finite
 from regard.server.refusals import Refusal
 from regard.server.service import HALF
 from regard.server.studio.aims import before_and_after, head_effects
@@ -28,7 +29,7 @@ from regard.server.studio.look_reading import (
     read_watched,
     task_of,
 )
-from regard.server.studio.map_questions import CELLS, finite
+from regard.server.studio.map_questions import CELLS
 from regard.server.studio.model_shelf import ModelShelf
 from regard.server.studio.run_shelf import run_curves, run_info
 from regard.server.studio.schema import (

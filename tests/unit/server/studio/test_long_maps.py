@@ -11,9 +11,10 @@ import torch
 from fastapi.testclient import TestClient
 
 import regard
+from regard.lens.map_answers import strongest_cells
 from regard.lens.recording_api import Recording
 from regard.models import Decoder, DecoderConfig
-from regard.server.studio import map_questions, strongest_question
+from regard.server.studio import map_questions
 from regard.server.studio.catalogue import StudioCatalogue
 from tests.studio_cases import close, get, look, numbers, sentence, studio_client
 
@@ -96,7 +97,7 @@ def test_the_strongest_cells_are_the_same(
 ) -> None:
     plain = look(long_client, "", "recording:plain")["id"]
     expected = get(long_client, f"looks/{plain}/strongest", site=SITE, head=HEAD, **fields)
-    monkeypatch.setattr(strongest_question, "FEW", 0)
+    monkeypatch.setattr(strongest_cells, "FEW", 0)
     monkeypatch.setattr(map_questions, "COMPUTED", 1)
     found = get(long_client, f"looks/{pooled}/strongest", site=SITE, head=HEAD, **fields)
     least = expected[-1]["weight"] * 1.001  # of which others may be nearly as strong
