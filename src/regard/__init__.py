@@ -13,6 +13,7 @@ from regard.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from regard.attention import Statistics, Steps, attend, received, rollout, tile
+    from regard.claims import claim
     from regard.errors import RegardError
     from regard.lens.effect import Effect, effect
     from regard.lens.intervene import intervene
@@ -35,6 +36,7 @@ __all__ = [
     "Translator",
     "attend",
     "check",
+    "claim",
     "effect",
     "intervene",
     "load",
@@ -48,6 +50,7 @@ __all__ = [
 
 _ROOMS = {
     "regard.attention": ("Statistics", "Steps", "attend", "received", "rollout", "tile"),
+    "regard.claims": ("claim",),
     "regard.errors": ("RegardError",),
     "regard.lens.effect": ("Effect", "effect"),
     "regard.lens.intervene": ("intervene",),

@@ -8,6 +8,7 @@ import regard
 from regard.cli.ablate import ablate
 from regard.cli.align import align
 from regard.cli.check import check
+from regard.cli.claim import claim
 from regard.cli.classify import classify
 from regard.cli.evaluate import evaluate
 from regard.cli.export import export
@@ -35,7 +36,7 @@ app = typer.Typer(
 )
 for verb in (
     steps, check, plan, train, evaluate, translate, generate, classify, look, record, heads, align, ablate, info,
-    models, export, serve, studio,
+    models, export, serve, studio, claim,
 ):  # fmt: skip
     app.command(cls=VerbCommand, help=flowing(verb.__doc__))(verb)
 

@@ -12,7 +12,7 @@ from regard.errors import InputError, ShapeError
 from regard.worked import examples
 from regard.worked.derivation import Derivation
 from regard.worked.findings import Findings, Mistake
-from regard.worked.judging import Cell, Claim, Claims, at
+from regard.worked.judging import Cell, Claims, WrittenCell, at
 from regard.worked.reading import Example, Statement, read_example, read_file
 from regard.worked.repairing import Explanation, explain
 from regard.worked.report_terminal import report_view
@@ -83,7 +83,7 @@ def unconfirmed(claims: Claims, explanation: Explanation) -> Iterator[Cell]:
 
 def mistakes_of(explanation: Explanation) -> list[Mistake]:
     """One for each wrong cell, in the order of the steps; one for a row whose wrong cell cannot be told."""
-    first: dict[Cell, Claim] = {}
+    first: dict[Cell, WrittenCell] = {}
     for claim in explanation.verdict.wrong:
         first.setdefault(claim.cell, claim)
     undecided = explanation.undecided_row
@@ -94,7 +94,7 @@ def mistakes_of(explanation: Explanation) -> list[Mistake]:
     return single + [row_mistake(row, explanation.claims) for row in sorted(rows)]
 
 
-def mistake(claim: Claim, explanation: Explanation) -> Mistake:
+def mistake(claim: WrittenCell, explanation: Explanation) -> Mistake:
     cell, written = claim
     chosen, verdict = explanation.chosen, explanation.verdict
     onward = tuple(later.cell for later, sources in verdict.carried.items() if cell in sources)

@@ -25,7 +25,7 @@ class Cell(NamedTuple):
     column: int
 
 
-class Claim(NamedTuple):
+class WrittenCell(NamedTuple):
     """One number somebody wrote, and where."""
 
     cell: Cell
@@ -37,9 +37,9 @@ class Verdict:
     """What became of every number under one assumption of what is true."""
 
     correct: Mapping[str, Tensor]
-    right: tuple[Claim, ...]
-    wrong: tuple[Claim, ...]
-    carried: Mapping[Claim, tuple[Cell, ...]]  # a number that is off, and the mistakes it follows from
+    right: tuple[WrittenCell, ...]
+    wrong: tuple[WrittenCell, ...]
+    carried: Mapping[WrittenCell, tuple[Cell, ...]]  # a number that is off, and the mistakes it follows from
     uneven: tuple[int, ...]  # rows of weights that do not sum to 1
     unevenness: float  # how far they are from it, as written
 
@@ -57,7 +57,7 @@ class Claims:
     derivation: Derivation
     statements: tuple[Statement, ...]
     sizes: Mapping[str, tuple[int, int]] = field(init=False)
-    in_order: tuple[Claim, ...] = field(init=False)
+    in_order: tuple[WrittenCell, ...] = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "in_order", tuple(self.sort()))
@@ -72,17 +72,17 @@ class Claims:
         columns = [column + 1 for s in self.statements if s.step in alike for _, column in s.cells]
         return max([*(derived[name].shape[1] for name in alike if name in derived), *columns], default=0)
 
-    def __iter__(self) -> Iterator[Claim]:
+    def __iter__(self) -> Iterator[WrittenCell]:
         return iter(self.in_order)
 
-    def sort(self) -> Iterator[Claim]:
+    def sort(self) -> Iterator[WrittenCell]:
         for step in STEPS:
             for statement in self.statements:
                 if statement.step == step:
                     for (row, column), written in statement.cells.items():
-                        yield Claim(Cell(step, row, column), written)
+                        yield WrittenCell(Cell(step, row, column), written)
 
-    def table(self, claims: Iterable[Claim], correct: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    def table(self, claims: Iterable[WrittenCell], correct: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Numbers laid out as matrices, NaN where nothing is said; later ones win."""
         tables: dict[str, Tensor] = {}
         for (step, row, column), written in claims:
@@ -106,9 +106,9 @@ def judge(claims: Claims, assumed: Mapping[Cell, float]) -> Verdict:
     """Compare every number with what follows from the given ones and from the assumed ones."""
     correct = claims.correct_values(assumed)
     doubt = doubts(claims, assumed, correct)
-    right: list[Claim] = []
-    wrong: list[Claim] = []
-    carried: dict[Claim, tuple[Cell, ...]] = {}
+    right: list[WrittenCell] = []
+    wrong: list[WrittenCell] = []
+    carried: dict[WrittenCell, tuple[Cell, ...]] = {}
     for step in STEPS:
         of_step = [claim for claim in claims if claim.cell.step == step]
         if not of_step:
@@ -126,7 +126,9 @@ def judge(claims: Claims, assumed: Mapping[Cell, float]) -> Verdict:
     return Verdict(correct, tuple(right), tuple(wrong), carried, uneven, unevenness)
 
 
-def follow(claims: Claims, correct: Mapping[str, Tensor], step: str, earlier: Iterable[Claim]) -> dict[str, Tensor]:
+def follow(
+    claims: Claims, correct: Mapping[str, Tensor], step: str, earlier: Iterable[WrittenCell]
+) -> dict[str, Tensor]:
     """What `step` comes out as when the numbers before it are taken as they were written."""
     before = STEPS[: STEPS.index(step)]
     written = claims.table([claim for claim in earlier if claim.cell.step in before], correct)
@@ -138,8 +140,8 @@ def follow(claims: Claims, correct: Mapping[str, Tensor], step: str, earlier: It
 def sources(
     claims: Claims,
     correct: Mapping[str, Tensor],
-    claim: Claim,
-    so_far: tuple[list[Claim], list[Claim], dict[Claim, tuple[Cell, ...]]],
+    claim: WrittenCell,
+    so_far: tuple[list[WrittenCell], list[WrittenCell], dict[WrittenCell, tuple[Cell, ...]]],
     slack: float,
 ) -> tuple[Cell, ...]:
     """The earlier mistakes that this number follows from, if it does."""
@@ -158,9 +160,9 @@ def sources(
     return ()
 
 
-def shifted(claim: Claim, side: int) -> Claim:
+def shifted(claim: WrittenCell, side: int) -> WrittenCell:
     """The same number as it may have been before it was rounded."""
-    return Claim(claim.cell, replace(claim.written, value=claim.written.value + side * claim.written.doubt))
+    return WrittenCell(claim.cell, replace(claim.written, value=claim.written.value + side * claim.written.doubt))
 
 
 def among(written: Numeral, numbers: list[float], slack: float) -> bool:
@@ -182,7 +184,7 @@ def doubts(claims: Claims, assumed: Mapping[Cell, float], correct: Mapping[str, 
 
 
 def uneven_rows(
-    claims: Claims, assumed: Mapping[Cell, float], right: Iterable[Claim], correct: Mapping[str, Tensor]
+    claims: Claims, assumed: Mapping[Cell, float], right: Iterable[WrittenCell], correct: Mapping[str, Tensor]
 ) -> tuple[tuple[int, ...], float]:
     """Rows of weights known only from what is stated that, as written, do not sum to 1; and how far off all are."""
     rows, off = [], 0.0

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from regard.worked.judging import Cell, Claim, Claims, Verdict, at, judge
+from regard.worked.judging import Cell, Claims, Verdict, WrittenCell, at, judge
 from regard.worked.reading import STEPS
 
 CLUES = 4  # contradictions tried for each repair, for time's sake: those after the first few rarely say more
@@ -114,7 +114,7 @@ def decimals(claims: Claims, cell: Cell) -> int:
     return max(round(-math.log10(2 * claim.written.half_unit)) for claim in claims if claim.cell == cell)
 
 
-def solve(claims: Claims, assumed: Mapping[Cell, float], cell: Cell, clue: Claim) -> float | None:
+def solve(claims: Claims, assumed: Mapping[Cell, float], cell: Cell, clue: WrittenCell) -> float | None:
     """The value of `cell` from which `clue` would follow, by the secant method; None if there is none."""
 
     def off(value: float) -> float:

@@ -28,7 +28,7 @@ from regard.worked import check, steps
 from regard.worked.checking import Report, check_example
 from regard.worked.examples import load, names
 from regard.worked.findings import Mistake
-from regard.worked.judging import Cell, Claim, Claims
+from regard.worked.judging import Cell, Claims, WrittenCell
 from regard.worked.reading import INPUTS, STEPS, Example, parse, read_example
 from regard.worked.report_terminal import mistake_view
 
@@ -99,7 +99,7 @@ class TimedClaims(Claims):
         self.check_time()
         return super().correct_values(assumed)
 
-    def table(self, claims: Iterable[Claim], correct: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    def table(self, claims: Iterable[WrittenCell], correct: Mapping[str, Tensor]) -> dict[str, Tensor]:
         self.check_time()
         return super().table(claims, correct)
 

@@ -1,0 +1,1 @@
+"""Results drawn: in a terminal, as SVG, as a page."""

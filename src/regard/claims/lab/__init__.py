@@ -1,0 +1,1 @@
+"""What experiments are made of: controls built from the models' blocks, small tasks, and a short training loop."""

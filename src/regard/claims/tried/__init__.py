@@ -1,0 +1,1 @@
+"""One file a claim, all of one shape."""

@@ -1,0 +1,136 @@
+"""`regard claim`: a sentence of the lectures, tried."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from regard.cli.verb import STANDARD, show, write
+from regard.errors import InputError, RegardError
+
+if TYPE_CHECKING:
+    from regard.claims import Result
+
+
+def claim(
+    name: str | None = typer.Argument(None, metavar="[NAME]", help="Which claim; without one they are listed."),
+    every: bool = typer.Option(False, "--all", help="Try all of them, one after the other."),
+    full: bool = typer.Option(False, help="The long form: more seeds, larger models, real text; wants a GPU."),
+    data: Path | None = typer.Option(None, metavar="DIR", help="Where real text lies, for --full."),
+    seeds: str | None = typer.Option(None, metavar="0,1,2", help="Which seeds, instead of the claim's own."),
+    html: str | None = typer.Option(None, metavar="[FILE.html]", help="A page; with --all a folder of pages."),
+    svg: str | None = typer.Option(None, metavar="[FILE.svg]", help="The plot."),
+    json: bool = typer.Option(False, "--json", help="Verdict, numbers with intervals, rule and seeds, as JSON."),
+    device: str = typer.Option("cpu", help="cpu, cuda, mps or auto."),
+) -> None:
+    """Try a claim about attention: its numbers, a picture, and the verdict that a rule gives.
+
+    Each claim is an experiment with a control. The rule that turns its numbers into "holds", "holds in part" or "does
+    not hold" is written before the result. The quick form takes at most three minutes on two cores.
+    """
+    if name is None and not every:
+        listed(json)
+        return
+    if name is not None and every:
+        raise InputError("a name and --all ask for two things", found=f"{name} --all", do="give one of the two")
+    options = {
+        "full": full, "data": data, "seeds": seeds_of(seeds), "device": device_name(device), "processes": cores(),
+    }  # fmt: skip
+    if every:
+        try_all(options, html, json)
+        return
+    assert name is not None
+    result = tried(name, options)
+    wrote = save(result, html, svg)
+    if json:
+        write(as_json(result.to_dict()), STANDARD)
+    elif not wrote:
+        from regard.claims.draw.result_view import result_view
+
+        show(result_view(result.to_dict(), result.measurement))
+
+
+def listed(json: bool) -> None:
+    from regard.claims.claim_names import NAMES, claim_named
+    from regard.claims.draw.result_view import list_view
+
+    rows = [(name, claim_named(name).statement) for name in NAMES]
+    if json:
+        write(as_json([{"name": name, "statement": statement} for name, statement in rows]), STANDARD)
+    else:
+        show(list_view(rows))
+
+
+def tried(name: str, options: dict[str, Any]) -> Result:
+    """The result, with a bar if it takes long."""
+    from regard.claims import claim as claim_of
+    from regard.cli.waiting import ProgressBar
+
+    run = claim_of(name)
+    with ProgressBar(name) as on_progress:
+        return run.run(**options, on_progress=on_progress)
+
+
+def try_all(options: dict[str, Any], html: str | None, json: bool) -> None:
+    """Every claim in turn. One that breaks is told, the others go on, and the command fails at the end."""
+    from regard.claims.claim_names import NAMES
+    from regard.claims.draw.result_view import verdicts_view
+
+    results: list[dict[str, Any]] = []
+    rows: list[tuple[str, str, float]] = []
+    for name in NAMES:
+        try:
+            result = tried(name, options)
+        except RegardError as error:
+            typer.echo(f"regard: {name}: {error}", err=True)
+            rows.append((name, "could not be tried", 0.0))
+            continue
+        results.append(result.to_dict())
+        rows.append((name, result.verdict, result.provenance.seconds))
+        typer.echo(f"{name}: {result.verdict} ({result.provenance.seconds:.0f} s)", err=True)
+        if html not in (None, STANDARD):
+            result.to_html(Path(str(html)) / f"{name}.html")
+    if json:
+        write(as_json(results), STANDARD)
+    else:
+        show(verdicts_view(rows))
+    if len(results) < len(NAMES):
+        raise typer.Exit(1)
+
+
+def save(result: Result, html: str | None, svg: str | None) -> bool:
+    """Files, or standard output for "-"; whether there was any."""
+    for target, document in ((html, result.to_html), (svg, result.to_svg)):
+        if target is not None:
+            write(document(), target)
+    return html is not None or svg is not None
+
+
+def seeds_of(text: str | None) -> list[int] | None:
+    if text is None:
+        return None
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError as error:
+        raise InputError("seeds are whole numbers", found=text, do="--seeds 0,1,2") from error
+
+
+def device_name(device: str) -> str:
+    from regard.tasks.model_folder import device_of
+
+    return str(device_of(device))
+
+
+def cores() -> int:
+    """How many trainings may run side by side."""
+    import os
+
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def as_json(facts: Any) -> str:
+    import json
+
+    return json.dumps(facts, ensure_ascii=False, indent=2)
