@@ -72,9 +72,9 @@ def serve(
             batch_tokens=batch_tokens, seconds=None if wait is None else wait / 1000, queue_tokens=queue_tokens
         ),
     )
-    opened = partial(load, device=device, engine=engine, quantization=quantization)
+    load_model = partial(load, device=device, engine=engine, quantization=quantization)
     with listening(host, port) as listener:  # before models are read: a port that is taken is told at once
-        registry = open_models(models or usual_models(), opened)
+        registry = open_models(models or usual_models(), load_model)
         run(create_app(registry, options), listener, registry)
 
 
