@@ -15,6 +15,7 @@ from hatchling.builders.wheel import WheelBuilder
 import hatch_build
 from hatch_build import PAGE, ROOT
 
+LARGEST_WHEEL = 45_000_000  # bytes, with the models that ship
 FOLDER = PAGE.parent.relative_to(ROOT / "src").as_posix()
 pytestmark = pytest.mark.skipif(not PAGE.is_file(), reason="the studio's page is not built: make studio")
 
@@ -26,6 +27,8 @@ def test_a_wheel_carries_the_page(tmp_path: Path) -> None:
         index = opened.read(f"{FOLDER}/index.html").decode()
     assert_whole(index, {name.removeprefix(f"{FOLDER}/") for name in names if name.startswith(FOLDER)})
     assert not any("node_modules" in name or name.startswith("studio") for name in names)
+    assert {f"regard/pretrained/{name}/model.safetensors" for name in ("grammar", "en-fr", "fr-en")} <= names
+    assert Path(wheel).stat().st_size < LARGEST_WHEEL
 
 
 def test_an_sdist_carries_the_page_and_what_builds_it(tmp_path: Path) -> None:
