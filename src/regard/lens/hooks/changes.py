@@ -9,38 +9,11 @@ from fnmatch import fnmatchcase
 import torch
 from torch import Tensor
 
-from regard.attention.inputs import ScoreOptions
 from regard.errors import InputError
+from regard.lens.hooks.attention_inputs import AttentionInputs
 from regard.lens.recording.score_terms import LARGEST
 
 Means = Mapping[tuple[str, int], Tensor]  # (site, head) -> its mean output, (V)
-
-
-@dataclass(frozen=True)
-class AttentionInputs:
-    """One attention call on its way: `first` is the position of query 0 in its text, None where nobody knows."""
-
-    site: str
-    query: Tensor  # (B, H, Q, D)
-    key: Tensor
-    options: ScoreOptions
-    first: int | None = 0
-    first_key: int = 0  # the position of key 0: a cache may have forgotten those before it
-
-    @property
-    def heads(self) -> int:
-        return self.query.shape[-3]
-
-    def row(self, position: int) -> int | None:
-        """Which query stands at that position; None if it is not among these."""
-        if self.first is None:
-            raise InputError(
-                f"which rows {self.site} computes cannot be known here",
-                found=f"row {position}, and a call of {self.query.shape[-2]} rows",
-                do="change all rows (row None), or run the model on the whole text at once",
-            )
-        row = position - self.first
-        return row if 0 <= row < self.query.shape[-2] else None
 
 
 @dataclass(frozen=True)
@@ -67,6 +40,10 @@ class Change:
         """What attention is asked instead."""
         return inputs
 
+    def answers(self, inputs: AttentionInputs) -> bool:
+        """Does it also change what the model gets of this call?"""
+        return False
+
     def answer(self, inputs: AttentionInputs, output: Tensor) -> Tensor:
         """What the model gets instead."""
         return output
@@ -75,6 +52,9 @@ class Change:
 @dataclass(frozen=True)
 class Silence(Change):
     """The head says nothing: zeros."""
+
+    def answers(self, inputs: AttentionInputs) -> bool:
+        return True
 
     def answer(self, inputs: AttentionInputs, output: Tensor) -> Tensor:
         output = output.clone()
@@ -87,6 +67,9 @@ class Mean(Change):
     """The head says the same in every row: its mean over other texts, or over the rows of the text at hand."""
 
     of: Means | None = None
+
+    def answers(self, inputs: AttentionInputs) -> bool:
+        return True
 
     def answer(self, inputs: AttentionInputs, output: Tensor) -> Tensor:
         output, heads = output.clone(), range(inputs.heads)[self.chosen(inputs)]
@@ -116,14 +99,12 @@ class Forbid(Change):
     key: int | None = None
 
     def ask(self, inputs: AttentionInputs) -> AttentionInputs:
-        row = None if self.row is None else inputs.row(self.row)
-        keys, key = inputs.key.shape[-2], None if self.key is None else self.key - inputs.first_key
-        if (self.row is not None and row is None) or (key is not None and not 0 <= key < keys):
+        rows, key = inputs.rows(self.row), None if self.key is None else self.key - inputs.first_key
+        if rows is None or (key is not None and not 0 <= key < inputs.keys):
             return inputs
-        shown = blank(self, inputs, row, keys)
-        down = slice(None) if row is None else slice(row, row + 1)
+        shown = blank(self, inputs, self.row)
         across = slice(None) if key is None else slice(key, key + 1)
-        shown[0, heads_in(self, shown, inputs), down, across] = False
+        shown[0, heads_in(self, shown, inputs), rows, across] = False
         return masked(inputs, shown)
 
 
@@ -135,20 +116,19 @@ class Pin(Change):
     key: int
 
     def ask(self, inputs: AttentionInputs) -> AttentionInputs:
-        row = None if self.row is None else inputs.row(self.row)
-        if self.row is not None and row is None:
+        rows, key = inputs.rows(self.row), self.key - inputs.first_key
+        if rows is None:
             return inputs
-        keys, key = inputs.key.shape[-2], self.key - inputs.first_key
-        if key >= keys:
-            raise InputError(f"{inputs.site} has no key {self.key} to look at", found=f"{keys + inputs.first_key} keys")
+        if key >= inputs.keys:
+            known = inputs.keys + inputs.first_key
+            raise InputError(f"{inputs.site} has no key {self.key} to look at", found=f"{known} keys")
         if inputs.options.get("causal") and self.row is not None and self.key > self.row:
             raise InputError("a causal row cannot be pinned to a later key", found=f"row {self.row}, key {self.key}")
-        shown = blank(self, inputs, row, keys)
-        down = slice(None) if row is None else slice(row, row + 1)
+        shown = blank(self, inputs, self.row)
         heads = heads_in(self, shown, inputs)
-        shown[0, heads, down] = False
+        shown[0, heads, rows] = False
         if key >= 0:  # else it lies before the window
-            shown[0, heads, down, key] = True
+            shown[0, heads, rows, key] = True
         return masked(inputs, shown)
 
 
@@ -160,12 +140,11 @@ class Sharpen(Change):
     factor: float
 
     def ask(self, inputs: AttentionInputs) -> AttentionInputs:
-        row = None if self.row is None else inputs.row(self.row)
-        if self.row is not None and row is None:
+        rows = inputs.rows(self.row)
+        if rows is None:
             return inputs
-        down = slice(None) if row is None else slice(row, row + 1)
         times = inputs.query.new_ones(inputs.heads, inputs.query.shape[-2], 1)
-        times[self.chosen(inputs), down] = self.factor
+        times[self.chosen(inputs), rows] = self.factor
         options, bias, mask = inputs.options.copy(), inputs.options.get("bias"), inputs.options.get("mask")
         if bias is not None:
             options["bias"] = scaled(bias, times)
@@ -181,9 +160,9 @@ def scaled(term: Tensor, times: Tensor) -> Tensor:
     return torch.where(hidden, term, added * times.to(term.dtype)) if added.requires_grad or bool(added.any()) else term
 
 
-def blank(change: Change, inputs: AttentionInputs, row: int | None, keys: int) -> Tensor:
+def blank(change: Change, inputs: AttentionInputs, row: int | None) -> Tensor:
     """A mask that hides nothing, no larger than the change needs: (1, heads or 1, queries or 1, keys)."""
-    heads = 1 if change.head is None else inputs.heads
+    heads, keys = 1 if change.head is None else inputs.heads, inputs.keys
     shape = (1, heads, 1 if row is None else inputs.query.shape[-2], keys)
     if heads * shape[2] * keys > LARGEST:
         raise InputError(
