@@ -1,27 +1,27 @@
-"""`regard.effect(model, score)`: what each head's silence does to any score of the model."""
+"""`regard.effect(model, score)`: what any score of the model does without each head, or with that of another run."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
-from typing import Any
-
-from torch import Tensor
+from typing import Any, Literal, overload
 
 from regard.drawing.plain import as_text
 from regard.drawing.writing import write_csv, write_text
-from regard.errors import InputError, UnknownNameError
-from regard.lens.assembly.watch_options import WatchOptions
+from regard.errors import KindError, UnknownNameError
 from regard.lens.draw.effect_map import HeadEffect as HeadEffect
 from regard.lens.draw.effect_map import effect_svg, effect_view
-from regard.lens.hooks.attach import attach, module_of
+from regard.lens.hooks.activations import Activations
 from regard.lens.hooks.changes import Means
-from regard.lens.intervene import intervene
+from regard.lens.intervene import Positions, intervene
+from regard.lens.model_score import OnProgress, ScoreFunction, number_of, scored, select_heads
+from regard.lens.patch_effect import PatchEffect as PatchEffect
+from regard.lens.patch_effect import PatchQuestion, patch_effect
 
-OnProgress = Callable[[int, int], None]
+Change = Literal["silence", "mean", "patch"]
+CHANGES = "silence", "mean"  # of one head after the other
 
 
 @dataclass(frozen=True)
@@ -53,38 +53,74 @@ class Effect:
         return as_text(effect_view(self.baseline, self.lines))
 
 
+@overload
 def effect(
     model: Any,
-    score: Callable[[Any], float],
+    score: ScoreFunction,
+    *,
+    sites: Sequence[str] | str | None = ...,
+    heads: int | Sequence[int] | None = ...,
+    change: Literal["silence", "mean"] = ...,
+    means: Means | None = ...,
+    on_progress: OnProgress | None = ...,
+) -> Effect: ...
+@overload
+def effect(
+    model: Any,
+    score: ScoreFunction,
+    *,
+    sites: Sequence[str] | str | None = ...,
+    heads: int | Sequence[int] | None = ...,
+    change: Literal["patch"],
+    source: Activations,
+    part: str = ...,
+    positions: Positions | Literal["each"] = ...,
+    top: int | None = ...,
+    on_progress: OnProgress | None = ...,
+) -> PatchEffect: ...
+def effect(
+    model: Any,
+    score: ScoreFunction,
     *,
     sites: Sequence[str] | str | None = None,
     heads: int | Sequence[int] | None = None,
+    change: Change = "silence",
     means: Means | None = None,
+    source: Activations | None = None,
+    part: str = "output",
+    positions: Positions | Literal["each"] = "each",
+    top: int | None = None,
     on_progress: OnProgress | None = None,
-) -> Effect:
-    """Silence one head after the other, and score the model each time.
+) -> Effect | PatchEffect:
+    """Change one head after the other, and score the model each time.
 
     score        a function of the model, such as one that translates and gives BLEU; it is called once for each head
     sites        which attention layers to try: names, or patterns such as "decoder.*.cross"
     heads        which heads of each, by number
-    means        replace each head's output by its mean, as `regard.lens.intervene.means` found it, instead of by zeros
+    change       "silence": its output becomes 0. "mean": its mean over the text's rows, or as `means` says.
+                 "patch": what it was in another run, position by position
+    means        what `regard.lens.intervene.means` found: each head's output is replaced by it
     on_progress  is called with how many heads are done, and of how many
+
+    For "patch":
+
+    source       what `regard.lens.intervene.activations(model)` kept of the other run
+    part         "output", "query", "key", "value" or "weights"
+    positions    "each" position by itself; one, several, or {here: there}, each by itself; None: all together
+    top          first estimate all of them by gradients, then patch only so many, those of the largest estimates. The
+                 score is then a tensor that has a gradient. None: patch all; estimates are given if there is a gradient
     """
-    heads = [heads] if isinstance(heads, int) else heads
-    baseline, head_counts = scored(model, score)
-    options = WatchOptions(None if sites is None else (sites,) if isinstance(sites, str) else tuple(sites))
-    targets = [
-        (site, head) for site, size in head_counts.items() if options.wants(site)
-        for head in (range(size) if heads is None else heads) if head < size
-    ]  # fmt: skip
-    if not any(map(options.wants, head_counts)):
-        raise UnknownNameError("site", str(sites), head_counts)
-    if not targets:
-        most = max(head_counts.values())
-        raise InputError(f"no site has such heads: {list(heads or ())}", found=f"{most} heads at most")
-    lines = []
+    if change == "patch":
+        question = PatchQuestion(source, part, positions, top)  # type: ignore[arg-type]
+        return patch_effect(model, score, question, sites, heads, on_progress)
+    if change not in CHANGES:
+        raise UnknownNameError("change", str(change), (*CHANGES, "patch"))
+    if source is not None:
+        raise KindError("a source run is for patches", found=f"change={change!r}", do='change="patch"')
+    baseline, sizes = scored(model, score)
+    targets, lines = select_heads(sizes, sites, heads), []
     for number, (site, head) in enumerate(targets, 1):
-        with without(model, [(site, head)], means):
+        with without(model, [(site, head)], means, change=change):
             value = number_of(score(model))
         lines.append(HeadEffect(site, head, value, value - baseline))
         if on_progress is not None:
@@ -93,37 +129,11 @@ def effect(
 
 
 @contextmanager
-def without(model: Any, heads: Sequence[tuple[str, int]], means: Means | None = None) -> Iterator[None]:
+def without(
+    model: Any, heads: Sequence[tuple[str, int]], means: Means | None = None, *, change: str = "silence"
+) -> Iterator[None]:
     """The model without some heads."""
-    changes: Any = {"silence": list(heads)} if means is None else {"mean": list(heads), "means": means}
+    by_mean = means is not None or change == "mean"
+    changes: Any = {"mean": list(heads), "means": means} if by_mean else {"silence": list(heads)}
     with intervene(model, **changes):
         yield
-
-
-def scored(model: Any, score: Callable[[Any], float]) -> tuple[float, dict[str, int]]:
-    """The score, and how many heads each site had meanwhile."""
-    module, _ = module_of(model)
-    head_counts: dict[str, int] = {}
-
-    def hook(
-        site: str, call: Callable[..., Tensor], query: Tensor, key: Tensor, value: Tensor, **options: Any
-    ) -> Tensor:
-        head_counts[site] = query.shape[-3]
-        return call(query, key, value, **options)
-
-    with attach(module, hook=hook):
-        value = number_of(score(model))
-    if not head_counts:
-        raise InputError("the score did not use the model", found="no attention came through", do="call it in `score`")
-    return value, head_counts
-
-
-def number_of(value: Any) -> float:
-    """A score is one number, whatever holds it."""
-    try:
-        number = float(value.detach() if isinstance(value, Tensor) else value)
-    except (TypeError, ValueError) as error:
-        raise InputError("a score must be one number", found=f"{value!r:.80}", do="return a float") from error
-    if not math.isfinite(number):
-        raise InputError("the score is not a finite number", found=f"{number}", do="look at what the score computes")
-    return number

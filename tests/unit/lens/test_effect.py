@@ -53,6 +53,14 @@ def test_some_sites_and_heads_by_their_means_and_told() -> None:
         assert found.lines[1].score == loss(model)
 
 
+def test_the_mean_over_the_rows_of_the_text_at_hand() -> None:
+    model = FAMILY.model()
+    found = regard.effect(model, loss, sites="decoder.1.*", change="mean")
+    assert [one.head for one in found.lines] == [0, 1, 2, 3]
+    with intervene(model, mean=("decoder.1.self", 2)):
+        assert found.lines[2].score == loss(model)
+
+
 def test_a_peer() -> None:
     model: Any = peers.gpt2()
     ids = torch.arange(5, 12)[None]

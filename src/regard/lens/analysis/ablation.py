@@ -9,7 +9,8 @@ from random import Random
 from typing import Any
 
 from regard.errors import InputError
-from regard.lens.effect import Effect, HeadEffect, scored, without
+from regard.lens.effect import Effect, HeadEffect, without
+from regard.lens.model_score import scored, select_heads
 
 SiteHead = tuple[str, int]  # a site and a head
 Score = Callable[[Any], float]
@@ -55,7 +56,7 @@ class HeadSearchResult:
 def search(model: Any, how: HeadSearch, on_progress: ProgressCallback | None = None) -> HeadSearchResult:
     """Of the best sets so far, each with one head more, those that lower the score most are gone on with."""
     baseline, sites = scored(model, how.score)
-    heads = [(site, head) for site, size in sites.items() for head in range(size)]
+    heads = select_heads(sites, None, None)
     limit = how.cost(model) + how.allow
     alone: list[HeadEffect] = []
     front: list[HeadSetTrial] = [HeadSetTrial((), 0.0, 0.0)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 
@@ -42,11 +42,12 @@ def rows_of(lines: Sequence[HeadEffect]) -> dict[str, dict[int, float]]:
     return rows
 
 
-def figures(lines: Sequence[HeadEffect]) -> dict[float, str]:
+def figures(changes: Iterable[float | None]) -> dict[float, str]:
     """Changes as text, all with as many digits as the largest needs."""
-    largest = max((abs(line.change) for line in lines), default=0.0)
+    numbers = {change for change in changes if change is not None}
+    largest = max(map(abs, numbers), default=0.0)
     digits = 1 if largest >= 10 else 2 if largest >= 0.1 or largest == 0 else 1 - math.floor(math.log10(largest))
-    return {line.change: signed(line.change, digits) for line in lines}
+    return {change: signed(change, digits) for change in numbers}
 
 
 def signed(change: float, digits: int) -> str:
@@ -62,7 +63,7 @@ def share(change: float, lines: Sequence[HeadEffect]) -> float:
 
 def effect_view(baseline: float, lines: Sequence[HeadEffect], title: str = "") -> RenderableType:
     """For a terminal."""
-    rows, text = rows_of(lines), figures(lines)
+    rows, text = rows_of(lines), figures(line.change for line in lines)
     heads = sorted({line.head for line in lines})
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 1, 0, 0))
     table.add_column(Text("without head"), no_wrap=True)
@@ -87,9 +88,11 @@ def tint(part: float) -> Style:
     return Style(color="black" if abs(part) > 0.45 else "white", bgcolor="#{:02x}{:02x}{:02x}".format(*ground))
 
 
-def effect_svg(baseline: float, lines: Sequence[HeadEffect], title: str = "") -> str:
+def effect_svg(
+    baseline: float, lines: Sequence[HeadEffect], title: str = "", caption: str = "score with all heads"
+) -> str:
     """A picture that stands alone, in light and dark."""
-    rows, text = rows_of(lines), figures(lines)
+    rows, text = rows_of(lines), figures(line.change for line in lines)
     heads = sorted({line.head for line in lines})
     left, top = EDGE + LETTER * max(len(site) for site in rows) + 12, 76
     heading = title or "What the silence of each head changes"
@@ -97,7 +100,7 @@ def effect_svg(baseline: float, lines: Sequence[HeadEffect], title: str = "") ->
     high = top + HIGH * len(rows) + EDGE
     parts = [
         f'<text x="{EDGE}" y="24" class="title">{escape(heading)}</text>',
-        f'<text x="{EDGE}" y="44" class="soft">score with all heads: {baseline:.4g}</text>',
+        f'<text x="{EDGE}" y="44" class="soft">{escape(caption)}: {baseline:.4g}</text>',
         *(f'<text x="{left + WIDE * (n + 0.5):.0f}" y="{top - 6}" class="soft" text-anchor="middle">{head}</text>'
           for n, head in enumerate(heads)),
     ]  # fmt: skip
