@@ -11,7 +11,7 @@ import regard
 
 NAMES = [
     "Classifier", "Effect", "Generator", "Recording", "RegardError", "Report", "Sheet", "Statistics", "Steps",
-    "Translator", "attend", "check", "effect", "intervene", "load", "received", "rollout", "steps", "tile", "train",
+    "Translator", "attend", "check", "claim", "effect", "intervene", "load", "received", "rollout", "steps", "tile", "train",
     "watch",
 ]  # fmt: skip
 METHODS = {

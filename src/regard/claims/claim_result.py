@@ -7,6 +7,7 @@ import platform
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,7 @@ class Provenance:
     def to_dict(self) -> dict[str, Any]:
         return {
             "seeds": list(self.seeds), "full": self.full, "device": self.device, "seconds": round(self.seconds, 1),
-            "regard": __version__, "torch": torch.__version__, "python": platform.python_version(),
+            "regard": __version__, "torch": version("torch"), "python": platform.python_version(),
             "machine": platform.machine(), "threads": torch.get_num_threads(),
         }  # fmt: skip
 
