@@ -67,8 +67,8 @@ def train(
     and sizes, at a lower rate. Pairs of your own in languages that a model which ships translates (regard models) start
     from that one, with --scratch from fresh weights. What it knew is held on to by training.anchor.
 
-    A recipe that asks for synthetic pairs ([distillation], [back_translation]) first trains or takes the models that
-    write them, in FOLDER/teacher and FOLDER/reverse; --dry-run tells the stages.
+    A recipe that asks for synthetic pairs (its tables distillation and back_translation) first trains or takes the
+    models that write them, in FOLDER/teacher and FOLDER/reverse; --dry-run tells the stages.
 
     Without arguments, lists the recipes that come with regard. Ends with status 0 when the model is finished, 130 or
     143 when it was interrupted (everything is saved), 2 when something is wrong.

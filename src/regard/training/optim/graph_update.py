@@ -11,8 +11,8 @@ from torch import Tensor, nn
 
 from regard.training.data.task_batches import BatchTensors, TaskBatch
 from regard.training.optim.gradients import Gradients, zero_gradients
-from regard.training.optim.optimizer import set_rate
-from regard.training.optim.schedule import consistency_at, rate_at
+from regard.training.optim.optimizer import set_rates
+from regard.training.optim.schedule import consistency_at
 from regard.training.optim.updates import SkippedSteps, Update
 from regard.training.optim.workers import Workers
 from regard.training.recipe.recipe import Training
@@ -59,7 +59,7 @@ class GraphUpdate(Update):
         if self.gradients.parts > 1:
             self.optimizer.found_inf = None  # type: ignore[attr-defined]  # what held for the last whole batch
             return super().__call__(batch, step)
-        set_rate(self.optimizer, rate_at(self.schedule_position(step), self.how))
+        set_rates(self.optimizer, self.schedule_position(step), self.how)
         self.gradients.words.fill_(1.0 / max(batch.words, 1))
         self.gradients.weight.fill_(consistency_at(self.schedule_position(step), self.how))
         if self.average is not None:

@@ -11,6 +11,8 @@ from torch import Tensor, nn
 
 from regard.models.checkpoint import own_tensors
 from regard.training.optim.foreach import approach
+from regard.training.optim.layer_rates import by_level, share_at
+from regard.training.optim.schedule import rate_at
 from regard.training.optim.shards import is_sharded, local, sharded_like
 from regard.training.recipe.recipe import Training
 
@@ -30,20 +32,24 @@ def optimizer_for(model: nn.Module, how: Training, *, fused: bool | None = None)
         rate = torch.tensor(how.rate, device=weights[0].device)
         options |= {"lr": rate, "fused": True, "capturable": True}
     if how.optimizer == "adam":
-        return torch.optim.Adam(weights, **options)
+        return torch.optim.Adam(by_level([{"params": weights}], model, how, options["lr"]), **options)
     tables = {id(part.weight) for part in model.modules() if isinstance(part, nn.Embedding)}
     matrices = [p for p in weights if p.ndim > 1 and id(p) not in tables]
     rest = [p for p in weights if p.ndim < 2 or id(p) in tables]
     groups = [{"params": matrices, "weight_decay": how.weight_decay}, {"params": rest, "weight_decay": 0.0}]
-    return torch.optim.AdamW([group for group in groups if group["params"]], **options)
+    groups = [group for group in groups if group["params"]]
+    return torch.optim.AdamW(by_level(groups, model, how, options["lr"]), **options)
 
 
-def set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
+def set_rates(optimizer: torch.optim.Optimizer, step: float, how: Training) -> None:
+    """Of every layer at a step: the schedule's, less the lower it is, none while it is frozen."""
+    rate, lowest = rate_at(step, how), max(group.get("level", 0) for group in optimizer.param_groups)
     for group in optimizer.param_groups:
+        own = rate * share_at(step, group.get("level", 0), lowest, how)
         if isinstance(group["lr"], Tensor):
-            group["lr"].fill_(rate)
+            group["lr"].fill_(own)
         else:
-            group["lr"] = rate
+            group["lr"] = own
 
 
 def moments(optimizer: torch.optim.Optimizer, model: nn.Module) -> dict[str, Tensor]:

@@ -13,8 +13,8 @@ from torch import Tensor, nn
 
 from regard.training.data.task_batches import TaskBatch, rows_of
 from regard.training.optim.gradients import Gradients
-from regard.training.optim.optimizer import Average, optimizer_for, set_rate
-from regard.training.optim.schedule import consistency_at, rate_at
+from regard.training.optim.optimizer import Average, optimizer_for, set_rates
+from regard.training.optim.schedule import consistency_at
 from regard.training.optim.shards import whole
 from regard.training.optim.workers import Workers
 from regard.training.recipe.recipe import Training
@@ -55,7 +55,7 @@ class Update:
         self.skipped = SkippedSteps(0, self.skipped.total)
         if self.how.clip:
             nn.utils.clip_grads_with_norm_(self.weights, self.how.clip, norm)
-        set_rate(self.optimizer, rate_at(self.schedule_position(step), self.how))
+        set_rates(self.optimizer, self.schedule_position(step), self.how)
         self.optimizer.step()
         if self.average is not None:
             self.average.update(self.average.share(step))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from regard.errors import InputError
-from regard.training.recipe.recipe import Recipe
+from regard.training.recipe.recipe import Recipe, Training
 from regard.training.recipe.synthetic_tables import STAGES, Distillation
 
 
@@ -19,6 +19,31 @@ def check_conflicts(recipe: Recipe) -> None:
             found="training.guided_alignment = 0",
             do="training.guided_alignment = 0.3, or leave both out",
         )
+
+
+def check_start(recipe: Recipe, family: str | None) -> None:
+    """What is said of a fine-tuning needs a model to start from; what is said of its layers needs stacks of them."""
+    how = recipe.training
+    chosen = {
+        "anchor": (how.anchor, "holds on to the weights of a start"),
+        "unfreeze": (how.unfreeze, "lets the layers of a start learn one by one"),
+        "layer_decay": (how.layer_decay, "slows the lower layers of a start"),
+    }
+    for name, (value, what) in chosen.items():
+        if value == Training.model_fields[name].default:
+            continue
+        if family is None:
+            raise InputError(
+                f"training.{name} {what}, and there is none",
+                found=f"training.{name} = {value:g}",
+                do="leave it out, or fine-tune: --start MODEL",
+            )
+        if name != "anchor" and family == "recurrent":
+            raise InputError(
+                f"training.{name} is for stacks of layers, and a recurrent model has none",
+                found=f"training.{name} = {value:g}, start = {recipe.start!r}",
+                do="leave it out; training.anchor suits every model",
+            )
 
 
 def check_guided(recipe: Recipe) -> None:

@@ -13,7 +13,7 @@ from regard.tasks.long_texts import recipe_of
 from regard.tasks.model_folder import find, tokenizer_of
 from regard.text.bpe import Paired
 from regard.training.recipe.build_model import CHANGEABLE
-from regard.training.recipe.recipe import Recipe, with_settings
+from regard.training.recipe.recipe import Recipe, Training, with_settings
 
 KINDS = {"pairs": "translate", "labelled": "classify", "lines": "generate"}
 # What has been learned is to be kept: a fraction of the rate of fresh weights, smaller for larger models.
@@ -108,5 +108,12 @@ def start_words(recipe: Recipe, parameters: int) -> str:
     how = recipe.training
     return (
         f"starts from {recipe.start} ({size} parameters), its tokenizer ({recipe.tokenizer.vocabulary:,} tokens), "
-        f"rate {how.rate:g}, {how.warmup:,} steps of warm-up"
+        f"rate {how.rate:g}, {how.warmup:,} steps of warm-up{layer_words(how)}"
     )
+
+
+def layer_words(how: Training) -> str:
+    """Which of its layers learn when, and how fast, where they do not all learn alike."""
+    slower = f", each layer {how.layer_decay:g} times as fast as the one above it" if how.layer_decay < 1 else ""
+    later = f", frozen at first and freed from the top over {how.unfreeze:.0%} of the steps" if how.unfreeze else ""
+    return slower + later

@@ -72,6 +72,8 @@ class Training(RecipeTable):
     masked: float = Field(default=0.15, gt=0, lt=1)  # of the words, when learning to fill them in
     block: int = Field(default=256, ge=2)  # tokens a row of a language model
     anchor: Share = 0.0  # of the weights that a fine-tuned model has, how much is those it started from
+    unfreeze: Share = 0.0  # of a fine-tuning: until then its layers begin to learn one by one, from the top
+    layer_decay: float = Field(default=1.0, gt=0, le=1)  # of the rate of a layer, how much the one below it has
     average: Literal["none", "moving", "last"] = "none"
     decay: float = Field(default=0.999, ge=0, lt=1)  # of the moving average
     last: int = Field(default=5, ge=1)  # how many checkpoints are averaged

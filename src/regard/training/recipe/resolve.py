@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from regard.errors import InputError
-from regard.training.recipe.conflicts import check_conflicts
+from regard.training.recipe.conflicts import check_conflicts, check_start
 from regard.training.recipe.defaults import recipe_for
 from regard.training.recipe.derived import fill_in, follow_steps, given_by, table_of
 from regard.training.recipe.file_options import NO_OPTIONS, FileOptions
@@ -63,12 +63,7 @@ def resolve(request: Request) -> Recipe:
             do="give one of them",
         )
     check_conflicts(recipe)
-    if recipe.start is None and recipe.training.anchor:
-        raise InputError(
-            "training.anchor holds on to the weights of a start, and there is none",
-            found=f"training.anchor = {recipe.training.anchor:g}",
-            do="leave it out, or fine-tune: --start MODEL",
-        )
+    check_start(recipe, None if start is None else start.family)
     return recipe
 
 

@@ -27,6 +27,7 @@ from tests.update_cases import CPU, TASKS, batch_for, objective
 __all__ = ["graphs"]  # a fixture
 HOW = {"steps": 8, "warmup": 3, "rate": 0.01, "clip": 0.5}
 DROPOUT = {"dropout": 0.2, "attention_dropout": 0.1}
+LAYERS: dict[str, Any] = {"unfreeze": 0.6, "layer_decay": 0.5}
 NAN = float("nan")
 WORDS = [30, NAN, NAN, 40, NAN, 20]  # in each batch: where they are no number, neither is the loss
 
@@ -74,6 +75,18 @@ def test_what_is_replayed_is_the_plain_update(name: str, training: dict[str, Any
     before = {name: tensor.clone() for name, tensor in weights_of(plain).items()}
     same_steps(replayed, plain, batches(name))
     assert [graph.replays for graph in graphs] == [3, 3]
+    assert not any(torch.equal(before[name], tensor) for name, tensor in weights_of(plain).items() if tensor.ndim > 1)
+
+
+@pytest.mark.parametrize("name", ["transformer post", "encoder class"])
+def test_replayed_layers_begin_when_they_do_in_the_plain_update(name: str, graphs: list[FakedGraph]) -> None:
+    """Their rates are read anew at every step: a layer that is frozen at the recording learns later all the same."""
+    replayed, plain = (update_of(kind, name, **LAYERS) for kind in (GraphUpdate, Update))
+    before = {name: tensor.clone() for name, tensor in weights_of(plain).items()}
+    work = list(batches(name))
+    same_steps(replayed, plain, work[:1])
+    assert any(torch.equal(before[name], tensor) for name, tensor in weights_of(plain).items() if tensor.ndim > 1)
+    same_steps(replayed, plain, work)
     assert not any(torch.equal(before[name], tensor) for name, tensor in weights_of(plain).items() if tensor.ndim > 1)
 
 
@@ -139,7 +152,7 @@ def test_two_replays_drop_other_cells(graphs: list[FakedGraph]) -> None:
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
-@pytest.mark.parametrize("training", [{}, {"consistency": 2.0, "average": "moving"}])
+@pytest.mark.parametrize("training", [{}, {"consistency": 2.0, "average": "moving"}, LAYERS])
 def test_on_a_gpu_what_is_replayed_is_the_plain_update(training: dict[str, Any]) -> None:
     nearly_the_same_steps(torch.device("cuda"), training)
 

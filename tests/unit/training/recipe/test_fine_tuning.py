@@ -17,7 +17,8 @@ from regard.training import train
 from regard.training.evaluate import evaluate, read_data
 from regard.training.recipe.fine_tuning import Start, read_start
 from regard.training.recipe.resolve import Request, resolve
-from tests.training_cases import TINY, EventRecorder, go, numbers, settings, write_rows
+from regard.training.report.events import Saved
+from tests.training_cases import STACK, TINY, EventRecorder, Stop, go, numbers, settings, write_rows
 
 CPU: dict[str, Any] = {"device": "cpu", "threads": 1}
 SHORT = settings({"training.steps": 3, "training.validate_every": 3, "decoding.beams": 1})
@@ -158,3 +159,76 @@ def test_a_folder_whose_name_looks_like_a_number_is_a_start(place: Path, tmp_pat
 def test_a_dry_run_finds_sizes_that_cannot_change(place: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot change"):
         train(place / "old.tsv", tmp_path, start=place / "model", settings=["model.dim=32"], dry_run=True, **CPU)
+
+
+# Layers that learn one after the other, and at rates of their own
+
+LAYERS: dict[str, Any] = {"training.unfreeze": 0.5, "training.layer_decay": 0.4}
+
+
+@pytest.fixture(scope="module")
+def filler(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model of ours that fills in masked words, and beside it rows with labels."""
+    root = tmp_path_factory.mktemp("filler")
+    lines = write_rows(root / "lines.txt", [[english] for english, _ in numbers(60)])
+    train(lines, root / "model", task="mask", settings=settings({**STACK, "model.layers": 2}), **CPU)
+    rows = [(english, "with nine" if "nine" in english else "without") for english, _ in numbers(80, seed=7)]
+    write_rows(root / "labels.tsv", rows)
+    return root
+
+
+def test_a_model_that_fills_in_words_is_started_from_to_classify(filler: Path, tmp_path: Path) -> None:
+    """One layer after the other, each slower than the one above: said, done, and the same after an interruption."""
+    how = settings({**LAYERS, "training.steps": 8, "training.validate_every": 4, "training.checkpoint_every": 1,
+                    "training.average": "moving", "training.select": "end"})  # fmt: skip
+    asked: dict[str, Any] = {"task": "classify", "start": filler / "model", "settings": how, **CPU}
+    heard = EventRecorder()
+    train(filler / "labels.tsv", tmp_path / "whole", listener=heard, **asked)
+    words = "each layer 0.4 times as fast as the one above it, frozen at first and freed from the top over 50% of the"
+    assert words in heard.notes.split("\n")[0]
+    for at in (Saved(1), Saved(3)):  # while all but the head are frozen, and just before the words begin
+        stop = EventRecorder(lambda event, at=at: event == at)
+        with pytest.raises(Stop):
+            train(filler / "labels.tsv", tmp_path / "cut", listener=stop, **asked)
+    train(filler / "labels.tsv", tmp_path / "cut", **asked)
+    whole, cut = (load_model(tmp_path / name).state_dict() for name in ("whole", "cut"))
+    assert all(torch.equal(tensor, cut[name]) for name, tensor in whole.items())
+
+
+def test_layers_that_are_frozen_to_the_end_are_those_of_the_start(filler: Path, tmp_path: Path) -> None:
+    """Stopped before any layer but the head has begun: nothing else has moved."""
+    how = settings({"training.unfreeze": 0.9, "training.steps": 20, "training.average": "none",
+                    "training.validate_every": 5, "training.select": "end"})  # fmt: skip
+    stop = EventRecorder(lambda event: isinstance(event, Saved))
+    with pytest.raises(Stop):
+        train(filler / "labels.tsv", tmp_path, task="classify", start=filler / "model", settings=how, listener=stop,
+              **CPU)  # fmt: skip
+    start, now = load_model(filler / "model").state_dict(), load_model(tmp_path).state_dict()
+    below = [name for name in now if name.startswith(("blocks", "embedding"))]
+    assert below
+    assert all(torch.equal(now[name], start[name]) for name in below)
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_layers_can_wait_only_where_there_is_a_start(name: str, place: Path) -> None:
+    given = settings({name: LAYERS[name]})
+    with pytest.raises(InputError, match=rf"{name} .* there is none"):
+        resolve(Request(str(place / "new.tsv"), Path(), given, scratch=True))
+    recipe = resolve(Request(str(place / "new.tsv"), Path(), [*given, f"start={place / 'model'}"]))
+    assert getattr(recipe.training, name.partition(".")[2]) == LAYERS[name]
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_a_recurrent_start_has_no_layers_to_free(name: str, place: Path, tmp_path: Path) -> None:
+    small = {**TINY, "model.family": "recurrent", "model.hidden": 16, "training.steps": 1}
+    drop = ("model.heads", "model.feedforward", "model.encoder_layers", "model.decoder_layers")
+    how = settings({key: value for key, value in small.items() if key not in drop})
+    train(place / "old.tsv", tmp_path / "model", settings=how, **CPU)
+    with pytest.raises(InputError, match="a recurrent model has none"):
+        resolve(Request(str(place / "new.tsv"), Path(), [*settings({name: 0.5}), f"start={tmp_path / 'model'}"]))
+
+
+@pytest.mark.parametrize("given", ["unfreeze=1.0", "unfreeze=-0.1", "layer_decay=0", "layer_decay=1.1"])
+def test_shares_that_are_none_are_refused(given: str, place: Path) -> None:
+    with pytest.raises(InputError, match="is not right"):
+        resolve(Request(str(place / "new.tsv"), Path(), [f"training.{given}", f"start={place / 'model'}"]))
