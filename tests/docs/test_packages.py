@@ -7,17 +7,21 @@ import re
 import tarfile
 import zipfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hatchling.builders.sdist import SdistBuilder
 from hatchling.builders.wheel import WheelBuilder
 
 import hatch_build
-from hatch_build import PAGE, ROOT
+from hatch_build import LOOK, PAGE, ROOT, StudioPage
 
 LARGEST_WHEEL = 45_000_000  # bytes, with the models that ship
 FOLDER = PAGE.parent.relative_to(ROOT / "src").as_posix()
-pytestmark = pytest.mark.skipif(not PAGE.is_file(), reason="the studio's page is not built: make studio")
+SCRIPT = LOOK.relative_to(ROOT / "src").as_posix()
+pytestmark = pytest.mark.skipif(
+    not (PAGE.is_file() and LOOK.is_file()), reason="the studio's page is not built: make studio"
+)
 
 
 def test_a_wheel_carries_the_page(tmp_path: Path) -> None:
@@ -26,6 +30,7 @@ def test_a_wheel_carries_the_page(tmp_path: Path) -> None:
         names = set(opened.namelist())
         index = opened.read(f"{FOLDER}/index.html").decode()
     assert_whole(index, {name.removeprefix(f"{FOLDER}/") for name in names if name.startswith(FOLDER)})
+    assert SCRIPT in names
     assert not any("node_modules" in name or name.startswith("studio") for name in names)
     assert {f"regard/pretrained/{name}/model.safetensors" for name in ("grammar", "en-fr", "fr-en")} <= names
     assert Path(wheel).stat().st_size < LARGEST_WHEEL
@@ -41,6 +46,7 @@ def test_an_sdist_carries_the_page_and_what_builds_it(tmp_path: Path) -> None:
         index = file.read().decode()
     page = {name.removeprefix(f"src/{FOLDER}/") for name in names if name.startswith(f"src/{FOLDER}")}
     assert_whole(index, page)
+    assert f"src/{SCRIPT}" in names
     assert {"hatch_build.py", "studio/package.json", "studio/package-lock.json", "studio/index.html"} <= names
     assert not any("node_modules" in name for name in names)
 
@@ -52,6 +58,18 @@ def assert_whole(index: str, files: set[str]) -> None:
     assert set(loaded) <= files
     assert "://" not in index, "something comes from elsewhere"
     assert sum(bool(re.match(r"assets/View-.*\.js$", name)) for name in files) == 6
+
+
+@pytest.mark.parametrize("missing", ["PAGE", "LOOK"])
+def test_an_editable_install_says_how_to_build_what_is_missing(monkeypatch: pytest.MonkeyPatch, missing: str) -> None:
+    said: list[str] = []
+    hook = StudioPage.__new__(StudioPage)
+    monkeypatch.setattr(StudioPage, "app", SimpleNamespace(display_warning=said.append))
+    hook.initialize("editable", {})
+    assert said == []
+    monkeypatch.setattr(hatch_build, missing, Path("nowhere"))
+    hook.initialize("editable", {})
+    assert "make studio" in said[0]
 
 
 def test_without_node_it_is_said_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,6 +88,6 @@ def test_node_from_pypi_will_do(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_page_s_script_is_small() -> None:
-    """Under 300 kB, gzipped, for all six pages together."""
-    scripts = list((PAGE.parent / "assets").glob("*.js"))
+    """Under 300 kB, gzipped, for all six pages together, and for what draws in files and notebooks."""
+    scripts = [*(PAGE.parent / "assets").glob("*.js"), LOOK]
     assert sum(len(gzip.compress(script.read_bytes())) for script in scripts) < 300_000

@@ -1,41 +1,34 @@
-"""The script that draws, as one piece: the modules of `browser/` end to end, with their style sheet as a constant."""
+"""The script that draws, for pages and for widgets: the studio's own heads and maps, built from studio/src/widget."""
 
 from __future__ import annotations
 
-import json
-import re
+import zlib
+from base64 import b64encode
 from functools import cache
 from importlib.resources import files
 
-MODULES = (
-    "tools",
-    "pictures",
-    "plates",
-    "colours",
-    "overview",
-    "drawing",
-    "chart",
-    "threads",
-    "telling",
-    "address",
-    "frame",
-    "look",
-    "entry",
-)  # fmt: skip - each uses those before it
+from regard.errors import FileError
 
 
 @cache
 def script() -> str:
-    """Ends with `openAll`, for pages, and `render`, for widgets, defined; safe inside a script element."""
-    home = files("regard.widget").joinpath("browser")
-    style = json.dumps(home.joinpath("look.css").read_text(encoding="utf-8"), ensure_ascii=False)
-    modules = [joined(home.joinpath(f"{name}.js").read_text(encoding="utf-8")) for name in MODULES]
-    whole = "\n".join(['"use strict";', f"const STYLE = {style};", *modules])
-    assert not re.search("</script|<!--", whole, re.IGNORECASE), "the script would end its own element"
-    return whole
+    """Defines `regardLook`: its `openAll` is for pages, its `render` for widgets."""
+    built = files("regard.widget").joinpath("browser").joinpath("look.js")
+    if not built.is_file():
+        raise FileError(
+            "the script that draws is not built", found=f"no {built}",
+            do="give `make studio` in the folder of the sources; an installed wheel brings it along",
+        )  # fmt: skip
+    return built.read_text(encoding="utf-8")
 
 
-def joined(module: str) -> str:
-    """A module among others: what it imports stands above it. Comments and indents stay behind: a page is small."""
-    code = re.sub(r"^import [^;]*;\n|^\s*//.*\n|(?<=[;{},(]) +// .*$", "", module, flags=re.MULTILINE)
-    return re.sub(r"^export |^\s+", "", code, flags=re.MULTILINE)
+@cache
+def packed_script() -> str:
+    """Deflated, in base64: no more than a third of it, and no element of a page can end in it."""
+    return b64encode(zlib.compress(script().encode(), 9)).decode()
+
+
+@cache
+def loader() -> str:
+    """What a page runs: it opens the packed script."""
+    return files("regard.widget").joinpath("loader.js").read_text(encoding="utf-8")

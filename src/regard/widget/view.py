@@ -11,7 +11,7 @@ from uuid import uuid4
 
 from regard.widget.script import script
 
-Answer = Callable[[Mapping[str, Any]], bytes]
+Answer = Callable[[Mapping[str, Any]], tuple[dict[str, Any], bytes]]
 Bundle = dict[str, Any]
 
 
@@ -37,7 +37,7 @@ def widget(description: str, packed: Mapping[str, bytes], answer: Answer, still:
     """An anywidget (the extra `notebook`) of these maps; where it cannot be drawn, `still` stands in for it.
 
     `packed` has the deflated "levels", "exact" and "norms". `answer` gets a question of the browser, a dict, and gives
-    float32 numbers as bytes.
+    what it says in JSON, and float32 numbers as bytes.
     """
     return kind()(description, packed, answer, still)
 
@@ -48,7 +48,7 @@ def kind() -> Any:
     anywidget, traitlets, notebook = map(import_module, ("anywidget", "traitlets", "IPython.display"))
 
     class Look(anywidget.AnyWidget):  # type: ignore[misc, name-defined]
-        _esm = script() + "\nexport default { render };\n"
+        _esm = script() + "\nexport default { render: regardLook.render };\n"
         name = traitlets.Unicode().tag(sync=True)
         description = traitlets.Unicode().tag(sync=True)
         levels = traitlets.Bytes().tag(sync=True)
@@ -80,6 +80,7 @@ def reply(answer: Answer, content: Mapping[str, Any]) -> tuple[dict[str, Any], l
     """The answer with the number of its question; an error is told, never raised into the kernel's log."""
     number = content.get("id")
     try:
-        return {"id": number}, [answer(content["question"])]
+        words, numbers = answer(content["question"])
+        return {**words, "id": number}, [numbers]
     except (KeyError, TypeError, ValueError) as error:
         return {"id": number, "error": str(error)}, []

@@ -1,6 +1,9 @@
 // The one place that talks to the server. Addresses are relative, so that the page works under any path.
 
+import { isAbort } from './requests';
 import type { Numbers } from './types';
+
+export { isAbort, latest } from './requests';
 
 export class ApiError extends Error {
   constructor(
@@ -35,21 +38,6 @@ export async function getNumbers(path: string, signal?: AbortSignal): Promise<Nu
   const half = answer.headers.get('X-Dtype') === 'float16';
   const data = half ? fromHalf(new Uint16Array(bytes)) : new Float32Array(bytes);
   return { data, shape: shape.length ? shape : [data.length], meta };
-}
-
-/** True where a request was given up by us: nothing to show. */
-export function isAbort(error: unknown): boolean {
-  return error instanceof DOMException && error.name === 'AbortError';
-}
-
-/** `latest()` gives a signal and aborts the one it gave before: only the newest request counts. */
-export function latest(): () => AbortSignal {
-  let running: AbortController | null = null;
-  return () => {
-    running?.abort();
-    running = new AbortController();
-    return running.signal;
-  };
 }
 
 async function ask(path: string, init: RequestInit): Promise<Response> {

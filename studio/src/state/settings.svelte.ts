@@ -9,6 +9,7 @@ class Settings {
   #theme = $state<Theme>('system');
   #language = $state<Language>('en');
   #dark = $state(false); // what the system prefers
+  #root: HTMLElement | null = null;
 
   constructor() {
     if (typeof window === 'undefined') return;
@@ -20,6 +21,11 @@ class Settings {
     const media = matchMedia('(prefers-color-scheme: dark)');
     this.#dark = media.matches;
     media.addEventListener('change', () => (this.#dark = media.matches));
+  }
+
+  /** The document is ours: it has our theme and our language. A notebook is not. */
+  rule(document_: Document): void {
+    this.#root = document_.documentElement;
     this.#apply();
   }
 
@@ -49,7 +55,8 @@ class Settings {
   }
 
   #apply(): void {
-    const root = document.documentElement;
+    const root = this.#root;
+    if (!root) return;
     if (this.#theme === 'system') delete root.dataset.theme;
     else root.dataset.theme = this.#theme;
     root.lang = this.#language;

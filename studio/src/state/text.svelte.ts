@@ -3,16 +3,21 @@
 import { settings, type Language } from './settings.svelte';
 
 export type Dictionary = Record<string, string>;
-type Loader = () => Promise<{ default: Dictionary }>;
+export type TextLoader = () => Promise<{ default: Dictionary }>;
 
-const files = import.meta.glob<{ default: Dictionary }>('../text/*/*.ts') as Record<string, Loader>;
+let files: Record<string, TextLoader> = {}; // "fr/heads" -> how its words are fetched
+
+/** Where words come from; without it there are those that were added by hand. */
+export function offerTexts(loaders: Record<string, TextLoader>): void {
+  files = loaders;
+}
 
 let loaded = $state.raw<Record<string, Dictionary>>({}); // "fr/heads" -> its words
 
 /** Load the words of a page (`frame` is everybody's), before it is shown. */
 export async function loadText(name: string, language: Language = settings.language): Promise<void> {
   const id = `${language}/${name}`;
-  const load = files[`../text/${id}.ts`];
+  const load = files[id];
   if (loaded[id] || !load) return;
   const words = (await load()).default;
   addText(name, language, words);

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import type { WorkedExample } from '../../src/contract/types';
 import { judge, unitOf } from '../../src/maths/judge';
 import { MADE_UP, parseCell, readCells, Sheet, writeCells } from '../../src/state/sheet.svelte';
-import { MemoryAddress } from '../memory.svelte';
+import { MemoryAddress } from '../../src/state/memoryAddress.svelte';
 
 const sheetAt = (params: Record<string, string>, examples: WorkedExample[] = []) => {
   const address = new MemoryAddress('steps', params);

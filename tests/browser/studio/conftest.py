@@ -6,6 +6,7 @@ import importlib.util
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,9 +27,10 @@ HERE = Path(__file__).parent
 ALONE = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """One worker runs them all: one server, one browser."""
     missing = missing_part()
+    config.addinivalue_line("markers", "xdist_group(name): known also where pytest-xdist is not used")
     for item in items:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.xdist_group("studio in a browser"))
@@ -44,14 +46,11 @@ def missing_part() -> str | None:
     return None if PAGE.is_file() else "the studio's page is not built: make studio"
 
 
-@pytest.fixture(scope="session")
-def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A studio with what ships, a recording and a run; its address."""
-    root = tmp_path_factory.mktemp("studio")
-    (root / "runs").mkdir()
-    run_folder(root / "runs" / "half")
-    app = create_studio(StudioCatalogue.of([str(recording(root))], root / "runs"))
-    server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=0, log_level="error", lifespan="on"))
+@contextmanager
+def serving(catalogue: StudioCatalogue) -> Iterator[str]:
+    """A studio of its own thread; its address."""
+    config = uvicorn.Config(create_studio(catalogue), host="127.0.0.1", port=0, log_level="error", lifespan="on")
+    server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     until = time.monotonic() + 30
@@ -63,6 +62,23 @@ def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     yield f"http://127.0.0.1:{port}"
     server.should_exit = True
     thread.join(20)
+
+
+@pytest.fixture(scope="session")
+def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A studio with what ships, a recording and a run; its address."""
+    root = tmp_path_factory.mktemp("studio")
+    (root / "runs").mkdir()
+    run_folder(root / "runs" / "half")
+    with serving(StudioCatalogue.of([str(recording(root))], root / "runs")) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def fresh_studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A studio as `regard studio` opens it after a fresh clone: with nothing but what ships."""
+    with serving(StudioCatalogue.of([], tmp_path_factory.mktemp("nothing"))) as address:
+        yield address
 
 
 @pytest.fixture(scope="module")
@@ -77,11 +93,24 @@ def browser() -> Iterator[Browser]:
         browser.close()
 
 
-@pytest.fixture
-def screen(browser: Browser, studio: str) -> Iterator[Screen]:
+@contextmanager
+def watched(browser: Browser, studio: str) -> Iterator[Screen]:
     """A tab of its own; no test may end with an error in the console, or with a request to elsewhere."""
     screen = Screen(browser, studio)
     yield screen
     screen.close()
     assert screen.complaints == []
     assert [address for address in screen.requests if not address.startswith((studio, "blob:", "data:"))] == []
+
+
+@pytest.fixture
+def screen(browser: Browser, studio: str) -> Iterator[Screen]:
+    with watched(browser, studio) as screen:
+        yield screen
+
+
+@pytest.fixture
+def newcomer(browser: Browser, fresh_studio: str) -> Iterator[Screen]:
+    """Whoever opens the studio for the first time."""
+    with watched(browser, fresh_studio) as screen:
+        yield screen

@@ -57,11 +57,46 @@ def pick_word(screen: Screen, line: str, word: str) -> None:
     screen.page.get_by_role("group", name=line, exact=True).get_by_text(word, exact=True).click()
 
 
+COUNTING = """
+  window.done = { clicks: 0, keys: 0 };
+  addEventListener('click', (event) => event.isTrusted && event.detail && window.done.clicks++, true);
+  addEventListener('keydown', () => window.done.keys++, true);
+"""
+
+
+def test_two_clicks_tell_what_it_stood_for_and_which_head_mattered(newcomer: Screen) -> None:
+    """For a person who has never seen the studio, from the page that it opens with: Heads, then the word.
+
+    The page itself counts; and what it says is so: no head matters more, and of all words this one is looked at most.
+    """
+    page = newcomer.page
+    page.add_init_script(COUNTING)
+    page.goto(f"{newcomer.studio}/?lang=en")
+    page.get_by_role("link", name="Heads").click()
+    pick_word(newcomer, "Read", "it")
+    story = panel(newcomer, "Which heads mattered for “il”")
+    story.get_by_role("button", name="Silence it").wait_for()
+    assert page.evaluate("window.done") == {"clicks": 2, "keys": 0}
+    name, _, looks = (part.strip() for part in re.split(r"(× [\d.]+)", story.locator("li").first.inner_text()))
+    site, head = name.split(" · ")
+    assert "it looks at animal" in " ".join(looks.split())
+    model = regard.load("en-fr", "cpu")
+    with regard.watch(model) as recording:
+        model.translate([TIRED], beams=1)
+    queries, keys = ([str(token).strip(" ▁") for token in side] for side in recording.labels(site))
+    row = recording.weights(site, int(head))[queries.index("it")]
+    assert keys[int(row.argmax())] == "animal"
+    listed = story.locator("li").all_inner_texts()
+    times = [float(re.findall(r"× ([\d.]+)", one)[0]) for one in listed]
+    assert times == sorted(times)
+    assert times[0] < 0.9
+
+
 def test_a_newcomer_finds_what_it_stood_for_and_which_head_mattered(screen: Screen, tmp_path: Path) -> None:
     """From the first page, by clicking alone: Heads, then the word."""
     screen.open("steps")
     screen.page.get_by_role("link", name="Heads").click()
-    screen.page.get_by_label("Model").select_option("grammar")
+    screen.page.get_by_label("Model", exact=True).select_option("grammar")
     pick_word(screen, "Read", "it")
     story = panel(screen, "Which heads mattered for “il”")
     story.get_by_role("button", name="Silence it").wait_for()

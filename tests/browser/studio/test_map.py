@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +14,6 @@ from tests.studio_cases import TIRED
 
 SITE, HEAD = "decoder.1.cross", 3
 LONG = " ".join(f"The animal {word} the street." for word in ("crosses", "sees", "likes") * 40)
-
-
-@pytest.fixture(autouse=True)
-def drivers(screen: Screen) -> Iterator[None]:
-    """A graphics driver without a card says how slow it is: that is about the machine."""
-    yield
-    screen.complaints[:] = [
-        one for one in screen.complaints if "GL Driver Message" not in one and "GPU stall" not in one
-    ]
 
 
 def opened(screen: Screen, **params: Any) -> None:

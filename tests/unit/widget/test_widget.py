@@ -17,10 +17,10 @@ pytest.importorskip("anywidget", reason="anywidget is not installed")
 STILL = Still('<div class="regard-look">the page</div>', "a line")
 
 
-def answer(question: Mapping[str, Any]) -> bytes:
+def answer(question: Mapping[str, Any]) -> tuple[dict[str, Any], bytes]:
     if "row" not in question:
         raise InputError("no row", do="ask for one")
-    return bytes([question["row"]])
+    return {"shape": [1]}, bytes([question["row"]])
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def view() -> Any:
 def test_it_carries_what_is_drawn_and_the_script_that_draws(view: Any) -> None:
     assert (view.description, view.levels, view.exact) == ('{"title": 1}', b"levels", b"exact")
     assert view.norms == b"norms"
-    assert view._esm == script() + "\nexport default { render };\n"
+    assert view._esm == script() + "\nexport default { render: regardLook.render };\n"
 
 
 def test_questions_are_answered_under_their_number(view: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -39,7 +39,7 @@ def test_questions_are_answered_under_their_number(view: Any, monkeypatch: pytes
     monkeypatch.setattr(type(view), "send", lambda self, content, buffers=None: sent.append((content, buffers)))
     view._handle_custom_msg({"id": 7, "question": {"row": 3}}, [])
     view._handle_custom_msg({"id": 8, "question": {}}, [])
-    assert sent[0] == ({"id": 7}, [b"\3"])
+    assert sent[0] == ({"id": 7, "shape": [1]}, [b"\3"])
     assert sent[1][0]["id"] == 8
     assert "ask for one" in sent[1][0]["error"]
 

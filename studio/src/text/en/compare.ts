@@ -8,6 +8,7 @@ export default {
   'preset.contexts': 'One word, two contexts',
   'preset.models': 'Two models',
   'preset.training': 'Before and after training',
+  side: '{side}: {site} · {head}',
   left: 'Left',
   right: 'Right',
   site: 'Site',

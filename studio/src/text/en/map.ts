@@ -37,6 +37,7 @@ export default {
   strongest: 'Strongest cells',
   'strongest.note':
     'Without the diagonal and the first key, which are strong nearly everywhere. Click to go there.',
+  'strongest.all': 'Of the whole map. Click to go there.',
   noStrong: 'Nothing stands out here.',
   pooled: 'pooled in cells of {cell} when it was recorded',
 };

@@ -8,6 +8,7 @@ export default {
   'preset.contexts': 'Un mot, deux contextes',
   'preset.models': 'Deux modèles',
   'preset.training': 'Avant et après l’entraînement',
+  side: '{side} : {site} · {head}',
   left: 'Gauche',
   right: 'Droite',
   site: 'Site',

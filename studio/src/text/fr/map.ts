@@ -37,6 +37,7 @@ export default {
   picking: 'Recherche du plus fort de {cell} × {cell} poids…',
   strongest: 'Cases les plus fortes',
   'strongest.note': 'Sans la diagonale ni la première clé, fortes presque partout. Cliquez pour y aller.',
+  'strongest.all': 'De toute la carte. Cliquez pour y aller.',
   noStrong: 'Rien ne ressort ici.',
   pooled: 'réunie en cases de {cell} à l’enregistrement',
 };

@@ -1,8 +1,8 @@
 // What is being looked at: a model and a text from the address, the look once it is there, or why there is none.
 
 import type { ModelInfo, StudioInfo } from '../../contract/types';
-import { latest } from '../../contract/api';
-import { openLook, sentenceOf, type LookReader } from './reader';
+import { latest, sentenceOf } from '../../contract/requests';
+import { openLook, type LookReader } from './reader';
 
 export const EXAMPLE = "The animal didn't cross the street because it was too tired.";
 
@@ -62,39 +62,5 @@ export class Looking {
     ];
     this.#asked = '';
     this.open(model, text, target ?? undefined);
-  }
-}
-
-/** An answer that is asked for whenever what it depends on changes; only the newest counts. Call it where effects may be made. */
-export class Answer<T> {
-  value = $state.raw<T | null>(null);
-  busy = $state(false);
-  problem = $state('');
-
-  constructor(ask: (signal: AbortSignal) => Promise<T> | null) {
-    const next = latest();
-    $effect(() => {
-      const signal = next();
-      this.#take(ask(signal), signal);
-      return () => void next();
-    });
-  }
-
-  #take(promise: Promise<T> | null, signal: AbortSignal): void {
-    this.problem = '';
-    if (!promise) {
-      [this.value, this.busy] = [null, false];
-      return;
-    }
-    this.busy = true;
-    promise
-      .then((value) => {
-        if (!signal.aborted) [this.value, this.busy] = [value, false];
-      })
-      .catch((error: unknown) => {
-        const problem = sentenceOf(error);
-        if (signal.aborted) return;
-        [this.value, this.busy, this.problem] = [null, false, problem ?? ''];
-      });
   }
 }

@@ -1,13 +1,11 @@
-// A look that can be asked: weights, cells, tiles, texts. The pictures ask this, and do not know who answers.
+// A look of the studio's server, as the pictures ask it.
 
-import { ApiError, getJson, getNumbers, isAbort, postJson } from '../../contract/api';
+import { ApiError, getJson, getNumbers, postJson } from '../../contract/api';
 import type {
   CellAnswer, CurvesAnswer, EffectAnswer, FoundPositions, HeadChange, HeadEffectsAnswer, HeadsAnswer, Look, Numbers,
   SimilarityAnswer, StrongCell, TextPart, VectorPlace,
 } from '../../contract/types'; // prettier-ignore
-
-export type Pool = 'mass' | 'max' | 'mean';
-export type Range = [number, number];
+import { EVERYTHING, headOf, type By, type LookSource, type Pool, type Range, type Where } from './source';
 
 /** What is looked at: a model, a checkpoint of a run (`run:NAME@CHECKPOINT`) or a recording (`recording:NAME`). */
 export interface Subject {
@@ -45,7 +43,8 @@ function askLook({ model, text, target }: Subject, signal?: AbortSignal): Promis
   return postJson<Look>('api/looks', { model, text, ...(target ? { target } : {}) }, signal);
 }
 
-export class LookReader {
+export class LookReader implements LookSource {
+  readonly can = EVERYTHING;
   readonly #answers = new Map<string, Promise<unknown>>();
   #effects: Effects | null = null;
   #id: string;
@@ -67,8 +66,14 @@ export class LookReader {
   }
 
   /** All heads of a site. */
-  weights(site: string, by: 'weight' | 'value' = 'weight'): Promise<Numbers> {
+  weights(site: string, by: By = 'weight'): Promise<Numbers> {
     return this.#kept(`weights?${query({ site, head: 'all', by })}`, (path) => getNumbers(path));
+  }
+
+  async head(name: string, head: number, by: By = 'weight'): Promise<Numbers> {
+    const site = this.site(name);
+    if (!site) throw new ApiError(404, `This look has no site ${name}.`);
+    return headOf(await this.weights(name, by), site, head, by);
   }
 
   heads(): Promise<HeadsAnswer> {
@@ -98,7 +103,7 @@ export class LookReader {
     );
   }
 
-  strongest(site: string, head: number, count: number, where: { rows?: Range; columns?: Range; all?: boolean },
+  strongest(site: string, head: number, count: number, where: Where,
     signal?: AbortSignal): Promise<StrongCell[]> {
     const asked: Record<string, string | number> = { site, head, count };
     if (where.rows) asked.rows = where.rows.join(':');
@@ -159,8 +164,3 @@ export const curvesOf = (run: string, signal?: AbortSignal) =>
 
 const query = (asked: Record<string, string | number>) =>
   new URLSearchParams(Object.entries(asked).map(([name, value]) => [name, String(value)])).toString();
-
-/** What went wrong, as a sentence; null where we gave it up ourselves. */
-export function sentenceOf(error: unknown): string | null {
-  return isAbort(error) ? null : String((error as Error)?.message ?? error);
-}

@@ -11,8 +11,13 @@ export interface Weights {
 
 /** One head's weights out of all of a site; cells after the query's own position are not a number where a site is causal. */
 export function headWeights(all: Float32Array, site: SiteInfo, index: number): Weights {
+  const size = site.queries * site.keys;
+  return shownWeights(all.slice(index * size, (index + 1) * size), site);
+}
+
+/** The weights of a head of this site. */
+export function shownWeights(data: Float32Array, site: SiteInfo): Weights {
   const [rows, columns] = [site.queries, site.keys];
-  const data = all.slice(index * rows * columns, (index + 1) * rows * columns);
   return { data: site.causal ? hideFuture(data, rows, columns) : data, rows, columns };
 }
 
@@ -108,7 +113,9 @@ export const MEASURES = [
 ] as const;
 export type Measure = (typeof MEASURES)[number];
 
-export const isMeasure = (name: string | undefined): name is Measure => MEASURES.includes(name as Measure);
+/** What an axis shows: what is asked for, where it is a measure. */
+export const axisOf = (name: string | undefined, otherwise: Measure): Measure =>
+  MEASURES.includes(name as Measure) ? (name as Measure) : otherwise;
 
 export function measured(row: HeadRow, measure: Measure, effect: number | undefined): number | null {
   return measure === 'effect' ? (effect ?? null) : row[measure];

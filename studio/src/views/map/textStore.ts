@@ -1,7 +1,7 @@
 // The words of both axes, a few at a time: of a hundred thousand tokens only those are asked for that are read.
 
 import type { Look } from '../../contract/types';
-import type { LookReader } from '../heads/reader';
+import type { LookSource } from '../heads/source';
 import { readable, sideOf } from '../heads/tokens';
 
 const PART = 64; // tokens asked for at once
@@ -11,7 +11,7 @@ export class TextStore {
   readonly #look: Look;
 
   constructor(
-    private readonly reader: LookReader,
+    private readonly reader: LookSource,
     private readonly changed: () => void,
   ) {
     this.#look = reader.look;

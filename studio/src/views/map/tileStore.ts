@@ -1,8 +1,7 @@
 // Tiles as they arrive: those that are needed are asked for, a few at a time; those that nobody needs any more are given up.
 
-import type { Pool } from '../heads/reader';
-import type { LookReader } from '../heads/reader';
-import { sentenceOf } from '../heads/reader';
+import type { LookSource, Pool } from '../heads/source';
+import { sentenceOf } from '../../contract/requests';
 import { cellsOf, LruCache, massShare, type MapSize, type Tile, tileAt } from '../../maths/tiles';
 
 export interface LoadedTile extends Tile {
@@ -25,7 +24,7 @@ export class TileStore {
   bytes = 0;
 
   constructor(
-    private readonly reader: LookReader,
+    private readonly reader: LookSource,
     private readonly site: string,
     private readonly head: number,
     private readonly by: Pool,

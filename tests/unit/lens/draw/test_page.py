@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -181,25 +182,41 @@ def test_pooled_cells_are_by_the_measure_asked_for(monkeypatch: pytest.MonkeyPat
     call = noise(2, 2, 150, spread=3.0, values=True)
     read = Read(payload(call, by="value", site="layers.1.attn", head=1))
     assert [(one["by"], one["cell"]) for one in read.description["maps"]] == [
-        ("value", (3, 3)),
-        ("value", (3, 3)),
+        ("value", (4, 4)),
+        ("value", (4, 4)),
         ("weight", (1, 1)),
     ]
     for site, (levels, _) in zip(call.sites, read.maps, strict=False):
         products = call.weights(site, by="value") / call.largest_norms(site)[:, None, None]
-        pooled = products.reshape(2, 50, 3, 50, 3).amax((2, 4))
+        pooled = in_cells(products, 4)
         assert ((levels / 255) - pooled).abs().max() <= HALF_A_LEVEL + 1e-5
     assert len(read.shares()) == 150  # of the one head that is not pooled
 
 
+def in_cells(numbers: Tensor, cell: int) -> Tensor:
+    """The largest of each cell; those at the right and at the bottom may be smaller."""
+    high, wide = (-(-size // cell) * cell - size for size in numbers.shape[-2:])
+    whole = torch.nn.functional.pad(numbers, (0, wide, 0, high), value=-math.inf)
+    return whole.unflatten(-1, (-1, cell)).unflatten(-3, (-1, cell)).amax((-3, -1))
+
+
 def test_questions_by_value_are_answered_with_products(seen: Recording) -> None:
-    ask, where = answers(seen.last), {"site": "decoder.1.cross", "head": 2, "by": "value"}
-    floats = lambda question: torch.frombuffer(bytearray(ask(question)), dtype=torch.float32)  # noqa: E731
-    torch.testing.assert_close(floats({**where, "row": 3}), seen.row("decoder.1.cross", 2, 3, by="value"))
-    part = seen.weights("decoder.1.cross", 2, (1, 3), (0, 2), by="value")
-    torch.testing.assert_close(floats({**where, "rows": [1, 3], "columns": [0, 2]}).reshape(2, 2), part)
-    cells = seen.tile("decoder.1.cross", 2, cell=(2, 3), pool="max", by="value")
-    torch.testing.assert_close(floats({**where, "cell": [2, 3]}), cells.flatten())
+    """Of one head, and of all of a site."""
+    where = {"what": "weights", "site": "decoder.1.cross", "by": "value"}
+    one, said = asked(seen.last, **where, head=2)
+    torch.testing.assert_close(one, seen.weights("decoder.1.cross", 2, by="value"))
+    torch.testing.assert_close(one[3], seen.row("decoder.1.cross", 2, 3, by="value"))
+    every, _ = asked(seen.last, **where)
+    torch.testing.assert_close(every, torch.stack([seen.weights("decoder.1.cross", h, by="value") for h in range(4)]))
+    assert said == {"shape": list(one.shape), "meta": {}}
+
+
+def asked(call: ForwardCall, batch: int = 0, **question: Any) -> tuple[Tensor, dict[str, Any]]:
+    """The numbers of an answer, and what is said of them, as it arrives by way of JSON."""
+    words, numbers = answers(call, batch)(question)
+    said = json.loads(json.dumps(words, allow_nan=False))
+    found = torch.frombuffer(bytearray(numbers), dtype=torch.float32) if numbers else torch.zeros(0)
+    return found.reshape(said.get("shape", [-1])), said
 
 
 def test_weights_that_are_no_weights_are_counted_and_claim_nothing() -> None:
@@ -225,11 +242,12 @@ def test_long_texts_are_pooled_and_say_so(monkeypatch: pytest.MonkeyPatch) -> No
     call = noise(2, 2, 101, causal=True)
     read = Read(payload(call))
     for site, told, (levels, exact) in zip(call.sites, read.description["maps"], read.maps, strict=True):
-        assert (told["cell"], told["keys"]) == ((3, 3), 0)
-        assert torch.equal(levels, (255 * call.tile(site, cell=3, pool="max")).round().to(torch.uint8))
-        assert ["pooling", "max of 3 x 3"] in [list(line) for line in told["badge"]["lines"]]
+        assert (told["cell"], told["keys"]) == ((4, 4), 0)
+        assert torch.equal(levels, (255 * call.tile(site, cell=4, pool="max")).round().to(torch.uint8))
+        assert torch.equal(levels, (255 * in_cells(weights(call, site), 4)).round().to(torch.uint8))
+        assert ["pooling", "max of 4 x 4"] in [list(line) for line in told["badge"]["lines"]]
         assert not any(row for head in exact for row in head)
-    assert "pooling: max of 3 x 3" in read.description["badge"]["text"]
+    assert "pooling: max of 4 x 4" in read.description["badge"]["text"]
 
 
 def test_what_is_asked_for_is_shown_finer(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -268,16 +286,21 @@ def test_no_token_can_break_the_page() -> None:
     made = page(call, title="</title><script>alert(1)</script>")
     made.encode("utf-8")
     found = Elements(made)
-    assert found.tags.count("script") == 5
+    assert found.tags.count("script") == 6
     assert "b" not in found.tags
     assert found.payload().description["texts"][0]["tokens"] == HOSTILE
     assert "<script>alert" in found.text
 
 
 def test_a_page_asks_nothing_of_any_network() -> None:
+    """Neither does it itself, nor may it: its policy forbids what a token could talk it into."""
     made = page(noise(1, 1, 4))
     for sign in ("http:", "https:", "//cdn", "@import", "url("):
         assert sign not in made
+    policy = dict(part.strip().partition(" ")[::2] for part in Elements(made).policy.split(";"))
+    assert policy["default-src"] == policy["base-uri"] == policy["form-action"] == "'none'"
+    assert re.fullmatch(r"'sha256-[\w+/]{43}=' 'sha256-[\w+/]{43}='", policy["script-src"])
+    assert policy["img-src"] == "data: blob:"
 
 
 def test_the_badge_is_told_in_full_and_a_false_one_warns(seen: Recording) -> None:
@@ -323,10 +346,14 @@ def test_names_of_sites_without_what_they_share() -> None:
 
 
 def test_measures_are_means_over_rows(seen: Recording) -> None:
-    told = payload(seen.last).description["maps"][0]["measures"]
-    lines = [line for line in Recording(calls=[one_text(seen.last)]).heads().lines if line.site == "encoder.0.self"]
-    assert [pair[0] for pair in told] == pytest.approx([line.entropy for line in lines], abs=1e-4)
-    assert [pair[1] for pair in told] == pytest.approx([line.top_weight for line in lines], abs=1e-4)
+    """Those of `regard heads`; from one text to another there is no distance, and no own token."""
+    lines = Recording(calls=[one_text(seen.last)]).heads().lines
+    for told in payload(seen.last).description["maps"]:
+        own = [line for line in lines if line.site == told["site"]]
+        within = told["kind"] != "cross"
+        assert set(told["measures"]) == {"entropy", "top_weight", "first", *(("distance", "own") if within else ())}
+        for name, means in told["measures"].items():
+            assert means == pytest.approx([getattr(line, name) for line in own], abs=1e-4), name
 
 
 def one_text(call: ForwardCall) -> ForwardCall:
@@ -374,11 +401,77 @@ def test_a_recording_says_what_it_holds(seen: Recording) -> None:
 
 
 def test_answers_are_exact_and_bounded(seen: Recording) -> None:
-    answer = answers(seen.last, batch=1)
-    row = torch.frombuffer(bytearray(answer({"site": "decoder.1.cross", "head": 2, "row": 3})), dtype=torch.float32)
-    assert torch.equal(row, seen.row("decoder.1.cross", 2, 3, batch=1))
-    question = {"site": "encoder.0.self", "head": 0, "rows": [1, 3], "columns": [0, 2]}
-    tile = torch.frombuffer(bytearray(answer(question)), dtype=torch.float32)
-    assert torch.equal(tile.reshape(2, 2), seen.weights("encoder.0.self", 0, (1, 3), (0, 2), batch=1))
+    cross, own = {"site": "decoder.1.cross", "head": 2}, {"site": "encoder.0.self", "head": 0}
+    weights, _ = asked(seen.last, 1, what="weights", **cross)
+    assert torch.equal(weights[3], seen.row("decoder.1.cross", 2, 3, batch=1))
+    tile, said = asked(seen.last, 1, what="tile", **own, rows=[1, 3], columns=[0, 2], size=[2, 2])
+    assert torch.equal(tile, seen.weights("encoder.0.self", 0, (1, 3), (0, 2), batch=1))
+    assert said["meta"] == {"cell": [1, 1], "rows": [1, 3], "columns": [0, 2]}
+    large, question = noise(1, 1, 2100), {"site": "layers.0.attn", "head": 0}
     with pytest.raises(InputError, match="too large"):
-        answers(noise(1, 1, 1100))({"site": "layers.0.attn", "head": 0, "rows": [0, 1100], "columns": [0, 1100]})
+        asked(large, what="weights", **question)
+    with pytest.raises(InputError, match="too large"):
+        asked(large, what="tile", **question, rows=[0, 2100], columns=[0, 2100], size=[2100, 2100])
+
+
+@pytest.mark.parametrize("pool", ["mass", "max", "mean"])
+def test_tiles_of_a_long_text_are_pooled_as_they_are_asked_for(pool: str) -> None:
+    """In cells of a power of two, as many as there may be, from where cells begin."""
+    call = noise(1, 2, 150, spread=3.0, causal=True)
+    question = {"site": "layers.0.attn", "head": 1, "rows": [0, 150], "columns": [64, 150], "size": [64, 64]}
+    tile, said = asked(call, what="tile", pool=pool, **question)
+    assert (said["shape"], said["meta"]["cell"]) == ([38, 43], [4, 2])
+    expected = call.tile("layers.0.attn", 1, (0, 150), (64, 150), (4, 2), pool)  # type: ignore[arg-type]
+    assert torch.equal(tile, expected)
+
+
+def test_the_margins_of_a_map_are_what_rows_and_columns_come_to() -> None:
+    """The entropy of rows, and what keys received, which sums to the number of rows."""
+    call = noise(1, 2, 40, spread=2.0)
+    found, said = asked(call, what="marginals", site="layers.0.attn", head=1, bins=64)
+    weights = call.weights("layers.0.attn", 1).double()
+    entropy, received = -(weights * weights.log()).sum(-1), weights.sum(0)
+    assert said["meta"] == {"row_cell": 1, "column_cell": 1}
+    torch.testing.assert_close(found[0, :40].double(), entropy, rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(found[1, :40].double() / found[1, :40].sum(), received / 40, rtol=1e-4, atol=1e-6)
+    fewer, told = asked(call, what="marginals", site="layers.0.attn", head=1, bins=10)
+    assert (told["shape"], told["meta"]) == ([2, 10], {"row_cell": 4, "column_cell": 4})
+    torch.testing.assert_close(fewer[0].double(), entropy.reshape(10, 4).mean(-1), rtol=1e-4, atol=1e-5)
+
+
+def test_the_strongest_cells_are_named() -> None:
+    """Of a part of the map, where one is asked for; without the diagonal and the first key, unless all are."""
+    call = noise(1, 1, 30, spread=4.0)
+    where: dict[str, Any] = {"what": "strongest", "site": "layers.0.attn", "head": 0}
+    weights = call.weights("layers.0.attn", 0)
+    _, every = asked(call, **where, count=5, all=True)
+    best = weights.flatten().topk(5)
+    assert [30 * row + column for row, column, _ in every["cells"]] == best.indices.tolist()
+    assert [weight for _, _, weight in every["cells"]] == pytest.approx(best.values.tolist(), rel=1e-5)
+    _, some = asked(call, **where, count=5, rows=[10, 12], columns=[0, 30])
+    assert all(row in (10, 11) and column not in (0, row) for row, column, _ in some["cells"])
+    _, most = asked(call, **where, count=10_000, all=True)
+    assert len(most["cells"]) == 200
+
+
+def test_a_cell_is_explained_product_by_product(seen: Recording) -> None:
+    _, said = asked(seen.last, what="cell", site="decoder.1.cross", head=2, row=3, column=1)
+    facts = said["facts"]
+    assert facts["weight"] == pytest.approx(seen.weights("decoder.1.cross", 2)[3, 1].item(), abs=1e-6)
+    assert sum(facts["products"]) == pytest.approx(facts["score"], abs=1e-4)
+    assert sum(weight for _, weight in facts["row_top"]) <= 1 + 1e-5
+
+
+@pytest.mark.parametrize(
+    ("question", "words"),
+    [
+        ({"what": "everything"}, "known: cell, marginals"),
+        ({"what": "tile", "rows": [5, 5], "columns": [0, 2], "size": [2, 2]}, "nothing between"),
+        ({"what": "tile", "rows": [-3, 5], "columns": [0, 2], "size": [2, 2]}, "nothing between"),
+        ({"what": "cell", "row": 99, "column": 0}, "count from 0 to"),
+        ({"what": "weights", "site": "elsewhere"}, "elsewhere"),
+    ],
+)
+def test_what_cannot_be_answered_is_said(seen: Recording, question: dict[str, Any], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        answers(seen.last)({"site": "encoder.0.self", "head": 0} | question)

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
+from base64 import b64encode, b85encode
+from hashlib import sha256
 from html import escape
 from typing import Unpack
 
 from regard.lens.draw.page.payload import PageOptions, Payload, payload
 from regard.lens.recording.forward import ForwardCall
-from regard.widget import script
+from regard.widget import loader, packed_script, script
 
 GROUND = (
     "html { background: #fbf9f5; }\nbody { margin: 0; }\n"
-    "@media (prefers-color-scheme: dark) { html { background: #191714; } }"
+    "@media (prefers-color-scheme: dark) { html { background: #171512; } }"
+)
+POLICY = (  # whatever a token says: nothing is asked of anybody, and no script runs but ours
+    "default-src 'none'; script-src {scripts}; style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; "
+    "form-action 'none'"
 )
 WAITING = "The maps are drawn by a script, and none ran here. Open this page in a browser, or trust the notebook."
 
@@ -26,6 +31,7 @@ def page(call: ForwardCall, **options: Unpack[PageOptions]) -> str:
     content = payload(call, **options)
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy()}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{plain(content.description['title'])}: attention</title>\n"
         f"<style>\n{GROUND}\n</style>\n</head>\n<body>\n"
@@ -51,16 +57,30 @@ def in_words(content: Payload) -> str:
 
 
 def data(content: Payload) -> str:
-    """In elements that no browser runs or shows."""
-    parts = (("levels", content.levels), ("exact", content.exact), ("norms", content.norms))
-    coded = "\n".join(
-        f'<script type="text/plain" data-part="{name}">{b64encode(part).decode()}</script>' for name, part in parts
-    )
+    """In elements that no browser runs or shows: the numbers, and the script that draws them."""
+    numbers = {"levels": content.levels, "exact": content.exact, "norms": content.norms}
+    parts = {**{name: letters(part) for name, part in numbers.items()}, "code": packed_script()}
+    coded = "\n".join(f'<script type="text/plain" data-part="{name}">{part}</script>' for name, part in parts.items())
     return f'<script type="application/json" data-part="description">{content.json}</script>\n{coded}'
 
 
+def letters(numbers: bytes) -> str:
+    """Five letters for each four bytes: base64 has a fifteenth more. Without <, no element can begin or end in them."""
+    return b85encode(numbers).decode().replace("<", ",")
+
+
 def program() -> str:
-    return f"<script>\n(() => {{\n{script()}\nopenAll(document);\n}})();\n</script>"
+    return f"<script>{started()}</script>"
+
+
+def started() -> str:
+    return f"\n{loader()}"
+
+
+def policy() -> str:
+    """What a page may do: the loader runs, and what the loader opens."""
+    digests = (b64encode(sha256(code.encode()).digest()).decode() for code in (started(), script()))
+    return POLICY.format(scripts=" ".join(f"'sha256-{digest}'" for digest in digests))
 
 
 def plain(text: str) -> str:

@@ -19,6 +19,11 @@ COUNTED = 1 << 27  # weights whose statistics are worth waiting for
 TITLE = 72  # characters of a text that make a title
 SPECIAL = re.compile(r"<[^<>\s]+>|\[[A-Z]+\]")  # <s>, <|endoftext|>, [CLS]: no part of a text
 NAMES = {"source": "source", "text": "target"}
+MEASURES = {  # their names in the statistics
+    "entropy": "entropy", "top_weight": "top_weight", "distance": "distance", "first": "first_weight",
+    "own": "self_weight",
+}  # fmt: skip
+WITHIN = ("distance", "own")  # which have no meaning from one text to another
 
 
 def describe(call: ForwardCall, plates: Sequence[Plate], batch: int, keys: Sequence[int]) -> dict[str, Any]:
@@ -34,7 +39,7 @@ def describe(call: ForwardCall, plates: Sequence[Plate], batch: int, keys: Seque
             "says": [sides_in_words(call, plate.site, row) for row in rows_of(call, plate.site)],
             "cell": plate.cell, "bound": bound(call, plate.site), "own": own(call, plate.site), "keys": exact,
             "closer": plate.closer, "by": plate.by, "norms": norms(call, plate, batch),
-            "measures": measures(call, plate, batch) if counted else None,
+            "measures": measures(call, plate, batch) if counted else {},
             "badge": badge_lines(call.map(plate.site).badge.pooled(plate.pooling), exact),
         }
         for plate, exact in zip(plates, keys, strict=True)
@@ -79,16 +84,18 @@ def own(call: ForwardCall, site: str) -> int | None:
     return None if call.crosses(site) else call.map(site).terms.offset
 
 
-def measures(call: ForwardCall, plate: Plate, batch: int) -> list[list[float] | None]:
-    """For each head, over its rows: the mean entropy in nats, and the mean of the largest weight; None without any."""
-    rows = call.counted(plate.site, batch)
+def measures(call: ForwardCall, plate: Plate, batch: int) -> dict[str, list[float | None]]:
+    """What kind each head is, by the names of `regard heads`: means over the rows of this text; None without any."""
     one = call.map(plate.site)
+    rows = call.counted(plate.site, batch).to(one.query.device)
     statistics = call.statistics(plate.site) if len(one.query) == 1 else one.pick(batch).statistics()
     shown = [one.heads.index(head) for head in plate.heads]
-    both = (statistics.entropy, statistics.top_weight)
-    means = [part[0][:, rows.to(part.device)].double().mean(-1)[shown] for part in both]
-    pairs = zip(*(mean.tolist() for mean in means), strict=True)
-    return [[round(number, 4) for number in pair] if all(map(math.isfinite, pair)) else None for pair in pairs]
+    means = {
+        name: getattr(statistics, field)[0][:, rows].double().mean(-1)[shown].tolist()
+        for name, field in MEASURES.items()
+        if not (call.crosses(plate.site) and name in WITHIN)
+    }
+    return {name: [round(mean, 4) if math.isfinite(mean) else None for mean in each] for name, each in means.items()}
 
 
 def norms(call: ForwardCall, plate: Plate, batch: int) -> dict[str, Any] | None:

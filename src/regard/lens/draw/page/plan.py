@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 
 from regard.attention.tiles import Pool
 from regard.errors import InputError
+from regard.lens.map_answers.tile_extent import cell_for
 from regard.lens.recording.forward import ForwardCall
 from regard.lens.recording.map import By
 
 TOGETHER = 1 << 22  # cells of all maps of a page: 12 x 12 heads are shown weight by weight up to 170 tokens
-CLOSER = 1 << 22  # cells of the head, or the site, that was asked for: weight by weight up to 2,048 tokens
+CLOSER = 1 << 22  # cells of the head, or the site, that was asked for: of one weight by weight up to 2,048 tokens
 POOL: Pool = "max"  # a pooled cell shows the largest weight in it, which is still a weight
 
 
@@ -64,11 +65,14 @@ def plates_by_weight(call: ForwardCall, batch: int, site: str | None, head: int 
 
 
 def fitted(plates: Sequence[Plate], room: int) -> Iterator[Plate]:
-    """With no more cells together than there is room for: no side of a map has more than some number of them."""
+    """With no more cells together than there is room for: cells of a power of two, as every zoom of a map needs them.
+
+    The largest maps are pooled first: no side of any has more cells than some power of two allows.
+    """
     side = longest(plates, room)
     for plate in plates:
-        cell = (-(-plate.rows // side) or 1, -(-plate.columns // side) or 1)
-        yield Plate(plate.site, plate.heads, plate.rows, plate.columns, cell, plate.closer)
+        cell = cell_for(max(plate.rows, plate.columns), side)
+        yield replace(plate, cell=(cell, cell))
 
 
 def longest(plates: Sequence[Plate], room: int) -> int:
@@ -76,6 +80,10 @@ def longest(plates: Sequence[Plate], room: int) -> int:
     low, high = 1, max((max(plate.rows, plate.columns) for plate in plates), default=1)
     while low < high:
         side = (low + high + 1) // 2
-        cells = sum(len(plate.heads) * min(plate.rows, side) * min(plate.columns, side) for plate in plates)
+        cells = sum(cells_of(plate, cell_for(max(plate.rows, plate.columns), side)) for plate in plates)
         low, high = (side, high) if cells <= room else (low, side - 1)
     return max(1, low)
+
+
+def cells_of(plate: Plate, cell: int) -> int:
+    return len(plate.heads) * -(-plate.rows // cell) * -(-plate.columns // cell)

@@ -1,12 +1,6 @@
 // An address without a browser.
 
-import {
-  applyChanges,
-  formatHash,
-  type Address,
-  type Changes,
-  type Params,
-} from '../src/state/address.svelte';
+import { applyChanges, formatHash, type Address, type Changes, type Params } from './address.svelte';
 
 export class MemoryAddress implements Address {
   #params = $state.raw<Params>({});
