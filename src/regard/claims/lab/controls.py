@@ -9,21 +9,12 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from regard.attention.dropout import drop
 from regard.models import seams
-from regard.models.layers import (
-    Block,
-    Cache,
-    CrossAttention,
-    FeedForward,
-    Residual,
-    SelfAttention,
-    join,
-    split,
-    start_weights,
-)
+from regard.models.layers import Block, FeedForward, Residual, start_weights
 
 Attend = Callable[..., Tensor]
 
@@ -95,71 +86,53 @@ def with_linear_feed_forward(model: nn.Module) -> None:
         block.feedforward = LinearFeedForward(block.feedforward)  # type: ignore[assignment]
 
 
-# Which matrices there are, and which of them stands for another; one that is missing leaves the vectors as they are.
+# Which matrices there are, and which of them stands for another; where there is none the vectors stay as they are.
 PROJECTED: dict[str, tuple[str, ...]] = {
     "separate": ("query", "key", "value"), "query = key": ("query", "value"), "key = value": ("query", "key"),
-    "all tied": ("query",), "embeddings directly": (),
+    "embeddings directly": (),
 }  # fmt: skip
 TIED: dict[str, dict[str, str]] = {
     "separate": {}, "query = key": {"key": "query"}, "key = value": {"value": "key"},
-    "all tied": {"key": "query", "value": "query"}, "embeddings directly": {},
+    "embeddings directly": {},
 }  # fmt: skip
 
 
 class Projections(nn.Module):
-    """Query, key and value of vectors, by heads: each by its own matrix, by another's, or by none."""
+    """Stands where an attention layer has its matrix for queries, keys and values, or for some of them."""
 
-    def __init__(self, kind: str, dim: int, heads: int) -> None:
+    def __init__(self, matrices: nn.ModuleDict, kind: str, names: tuple[str, ...]) -> None:
         super().__init__()
-        self.kind, self.heads = kind, heads
-        self.matrices = nn.ModuleDict({name: nn.Linear(dim, dim) for name in PROJECTED[kind]})
-        start_weights(self, dim)
+        self.matrices, self.names = matrices, [TIED[kind].get(name, name) for name in names]
 
-    def forward(self, name: str, x_BND: Tensor) -> Tensor:
-        tied = TIED[self.kind].get(name, name)
-        return split(self.matrices[tied](x_BND) if tied in self.matrices else x_BND, self.heads)
-
-
-class ProjectedSelfAttention(nn.Module):
-    """Self-attention whose query, key and value come from `Projections`; `out` as ever."""
-
-    def __init__(self, original: SelfAttention, kind: str) -> None:
-        super().__init__()
-        self.causal, self.dropout = original.causal, original.dropout
-        self.out, self.seam = original.out, original.seam
-        self.project = Projections(kind, original.out.in_features, original.heads)
-
-    def forward(self, x_BND: Tensor, mask: Tensor | None, cache: Cache | None) -> Tensor:
-        query, key, value = (self.project(name, x_BND) for name in ("query", "key", "value"))
-        if cache is not None:
-            key, value = cache.extend(self.seam.site, key, value)
-        dropout = self.dropout if self.training else 0.0
-        mixed = self.seam(query, key, value, mask=mask, causal=self.causal, dropout=dropout)
-        joined: Tensor = self.out(join(mixed))
-        return joined
-
-
-class ProjectedCrossAttention(nn.Module):
-    """The same for attention to another text: queries from here, keys and values from there."""
-
-    def __init__(self, original: CrossAttention, kind: str) -> None:
-        super().__init__()
-        self.dropout, self.out, self.seam = original.dropout, original.out, original.seam
-        self.project = Projections(kind, original.out.in_features, original.heads)
-
-    def forward(self, x_BND: Tensor, memory: Tensor, mask: Tensor | None, cache: Cache | None) -> Tensor:
-        key, value = self.project("key", memory), self.project("value", memory)
-        shape = x_BND.shape
-        if key.shape[0] != shape[0]:  # the beams of a text are further queries of its one source
-            x_BND = x_BND.reshape(key.shape[0], -1, shape[-1])
-        dropout = self.dropout if self.training else 0.0
-        joined: Tensor = self.out(join(self.seam(self.project("query", x_BND), key, value, mask=mask, dropout=dropout)))
-        return joined.view(shape)
+    def forward(self, x_BND: Tensor) -> Tensor:
+        return torch.cat([self.matrices[name](x_BND) if name in self.matrices else x_BND for name in self.names], -1)
 
 
 def with_projections(model: nn.Module, kind: str) -> None:
     """Every attention's query, key and value as `PROJECTED` says: separate, tied, or the vectors themselves."""
     for block in blocks(model):
-        block.self_attention = ProjectedSelfAttention(block.self_attention, kind)  # type: ignore[assignment]
-        if block.cross_attention is not None:
-            block.cross_attention = ProjectedCrossAttention(block.cross_attention, kind)  # type: ignore[assignment]
+        dim = block.self_attention.out.in_features
+        block.self_attention.qkv = Projections(fresh(kind, dim), kind, ("query", "key", "value"))  # type: ignore[assignment]
+        if (cross := block.cross_attention) is not None:
+            matrices = fresh(kind, dim)
+            cross.q = Projections(matrices, kind, ("query",))  # type: ignore[assignment]
+            cross.kv = Projections(matrices, kind, ("key", "value"))  # type: ignore[assignment]
+
+
+def fresh(kind: str, dim: int) -> nn.ModuleDict:
+    """The matrices that there are, with new weights."""
+    matrices = nn.ModuleDict({name: nn.Linear(dim, dim) for name in PROJECTED[kind]})
+    start_weights(matrices, dim)
+    return matrices
+
+
+def with_wider_feed_forward(model: nn.Module, kind: str) -> None:
+    """What `with_projections` saved goes to the feed-forward layers, so that the model is as large as it was."""
+    for block in blocks(model):
+        dim, layer = block.self_attention.out.in_features, block.feedforward
+        attentions = 1 if block.cross_attention is None else 2
+        saved = attentions * (3 - len(PROJECTED[kind])) * (dim * dim + dim)
+        if wider := round(saved / (2 * dim + 1)):
+            width = layer.up.out_features + wider
+            layer.up, layer.down = nn.Linear(dim, width), nn.Linear(width, dim)
+            start_weights(layer, dim)
