@@ -5,10 +5,11 @@ READY := .venv/.ready
 PAGE := src/regard/server/studio/page/index.html
 STUDIO := $(shell find studio -name node_modules -prune -o -type f -not -path 'studio/tests/*' -print 2>/dev/null)
 
-.PHONY: help setup studio demo test test-portable check format architecture clean
+.PHONY: help setup studio demo docs test test-portable check format architecture clean
 
 help:
 	@echo "make demo          train a small translator (six to ten minutes) and show what it says"
+	@echo "make docs          build the book, a site that needs no network"
 	@echo "make test          all tests"
 	@echo "make studio        build the page that regard studio shows"
 	@echo "make test-portable all tests as other processors, numbers of threads and Pythons run them"
@@ -34,6 +35,12 @@ $(PAGE): $(STUDIO) hatch_build.py | $(READY)
 
 demo: $(READY) $(PAGE)
 	@$(BIN)/python -m tools.demo
+
+# First what the book takes from results, then the site; a warning is an error.
+docs: $(READY)
+	@$(BIN)/python -m tools.book
+	@$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet --jobs auto docs build/docs
+	@echo "the book is built: build/docs/index.html"
 
 test: $(READY) $(PAGE)
 	@$(BIN)/python -m pytest -n 2 --dist loadgroup

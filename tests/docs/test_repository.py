@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 import tomllib
 from importlib.metadata import requires
 from pathlib import Path
@@ -11,10 +10,8 @@ from pathlib import Path
 import pytest
 from importlinter.application.use_cases import lint_imports
 from importlinter.configuration import configure
-from typer.testing import CliRunner
 
 import regard
-from regard.cli import app
 from tools.architecture import architecture
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -34,47 +31,6 @@ def test_the_length_of_steps_is_as_the_readme_says() -> None:
     link = re.search(r"\[`attention/steps.py`\]\((\S+)\), (\d+) lines", README)
     assert link is not None
     assert len((ROOT / link[1]).read_text(encoding="utf-8").splitlines()) == int(link[2])
-
-
-def shown_commands() -> list[tuple[str, str]]:
-    """Each `$ regard ...` of the README with the output printed below it."""
-    blocks = re.findall(r"```console\n(.*?)```", README, flags=re.DOTALL)
-    pairs = [re.split(r"^\$ ", block, flags=re.MULTILINE)[1:] for block in blocks]
-    return [(entry.partition("\n")[0], entry.partition("\n")[2]) for block in pairs for entry in block]
-
-
-def verbs_shown() -> list[tuple[str, str, str]]:
-    """Of those: what is piped in, the command, and its output."""
-    found = []
-    for line, shown in shown_commands():
-        said, _, command = line.rpartition(" | ")
-        text = f"{shlex.split(said)[1]}\n" if said.startswith("echo ") else ""
-        found += [(text, command, shown)] if command.startswith("regard ") else []
-    return found
-
-
-@pytest.mark.parametrize(("text", "command", "shown"), verbs_shown())
-def test_the_readme_shows_what_really_comes_out(text: str, command: str, shown: str) -> None:
-    result = CliRunner().invoke(app, shlex.split(command)[1:], input=text)
-    printed = [line.rstrip() for line in result.stdout.splitlines()]
-    for piece in re.split(r"^\.\.\.$", shown, flags=re.MULTILINE):  # what stands together comes out together
-        lines = [line.rstrip() for line in piece.strip("\n").splitlines()]
-        starts = range(len(printed) - len(lines) + 1)
-        assert any(printed[start : start + len(lines)] == lines for start in starts), piece
-
-
-def test_the_readme_shows_some_commands() -> None:
-    assert len(verbs_shown()) >= 2
-
-
-def python_blocks() -> list[str]:
-    return re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
-
-
-@pytest.mark.parametrize("block", python_blocks())
-def test_the_readme_s_python_runs(block: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    exec(compile(block, "README.md", "exec"), {})
 
 
 def test_links_in_the_documents_lead_somewhere() -> None:

@@ -11,8 +11,8 @@ import regard
 
 NAMES = [
     "Classifier", "Effect", "Generator", "Recording", "RegardError", "Report", "Sheet", "Statistics", "Steps",
-    "Translator", "attend", "check", "claim", "effect", "intervene", "load", "received", "rollout", "steps", "tile", "train",
-    "watch",
+    "Translator", "attend", "check", "claim", "effect", "intervene", "load", "received", "rollout", "steps", "tile",
+    "train", "watch",
 ]  # fmt: skip
 METHODS = {
     "Classifier": ["batch", "classify", "fill", "fill_one", "head", "need", "read"],

@@ -1,0 +1,111 @@
+"""Results of claims as the book keeps them: measured by command, stored with it, the versions and the date, and read.
+
+A result is two files in `docs/claims/results/quick` or `full`: NAME.json, which is what `regard claim NAME --json`
+prints with `command`, `date` and `device_name` added, and NAME.svg, its plot.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import platform
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import regard
+from regard.claims import NAMES, Estimate
+from regard.errors import UnknownNameError
+
+RESULTS = Path(__file__).resolve().parent.parent / "docs" / "claims" / "results"
+FORMS = ("quick", "full")
+
+
+@dataclass(frozen=True)
+class MeasureOptions:
+    """How `--measure` tries claims: quickly or in full, on which text and device, and where results go."""
+
+    full: bool = False
+    data: Path | None = None
+    device: str = "cpu"
+    out: Path = RESULTS
+
+    @property
+    def form(self) -> str:
+        return FORMS[self.full]
+
+    def command(self, name: str) -> str:
+        """What gives the same result, without this machine's names of places."""
+        words = ["regard claim", name]
+        words += ["--full"] if self.full else []
+        words += ["--data DIR"] if self.data else []
+        words += [f"--device {self.device}"] if self.device != "cpu" else []
+        return " ".join(words)
+
+
+def measure(names: Sequence[str], options: MeasureOptions) -> list[str]:
+    """Try claims one after the other and keep each result at once; the names of those that could not be tried."""
+    for name in names:
+        if name not in NAMES:
+            raise UnknownNameError("claim", name, NAMES)
+    failed = []
+    for name in names or NAMES:
+        try:
+            seconds = measure_one(name, options)
+        except Exception as error:
+            print(f"{name}: could not be tried: {type(error).__name__}: {error}", flush=True)
+            failed.append(name)
+        else:
+            print(f"{name}: {verdict_in(options.out / options.form / f'{name}.json')} ({seconds:.0f} s)", flush=True)
+    return failed
+
+
+def measure_one(name: str, options: MeasureOptions) -> float:
+    """The files of one result; how many seconds it took."""
+    result = regard.claim(name).run(
+        full=options.full, data=options.data, device=options.device, processes=len(os.sched_getaffinity(0))
+    )
+    folder = options.out / options.form
+    folder.mkdir(parents=True, exist_ok=True)
+    facts = {
+        **result.to_dict(),
+        "command": options.command(name),
+        "date": datetime.now(UTC).date().isoformat(),
+        "device_name": device_name(options.device),
+    }
+    (folder / f"{name}.json").write_text(json.dumps(facts, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    result.to_svg(folder / f"{name}.svg")
+    return result.provenance.seconds
+
+
+def device_name(device: str) -> str:
+    """What a reader can compare with: a GPU's name, or how many processors of which kind."""
+    if device.startswith("cuda"):
+        import torch
+
+        return torch.cuda.get_device_name(device)
+    return f"{len(os.sched_getaffinity(0))} cores, {platform.machine()}"
+
+
+def verdict_in(path: Path) -> str:
+    return str(json.loads(path.read_text(encoding="utf-8"))["verdict"])
+
+
+def stored(name: str, form: str, results: Path = RESULTS) -> dict[str, Any] | None:
+    """A result as it lies there, with its plot as `svg`; None where that form has not been run."""
+    path = results / form / f"{name}.json"
+    if not path.is_file():
+        return None
+    facts: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return {**facts, "svg": path.with_suffix(".svg").read_text(encoding="utf-8")}
+
+
+def estimate_of(cell: dict[str, float | None]) -> Estimate:
+    """As it was before JSON, which has no infinity: an interval that is open there has none."""
+    low, value, high = cell["low"], cell["value"], cell["high"]
+    return Estimate(
+        math.nan if value is None else value, -math.inf if low is None else low, math.inf if high is None else high
+    )
