@@ -57,7 +57,7 @@ def test_every_requirement_is_pinned() -> None:
     assert "torch==2.13.0" in pins
 
 
-SPELT = {"pillow": "PIL"}  # imported by another name than the one it is installed by
+SPELT = {"pillow": "PIL", "scikit-learn": "sklearn"}  # imported by another name than the one it is installed by
 
 
 def test_every_requirement_is_used() -> None:

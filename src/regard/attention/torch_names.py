@@ -12,7 +12,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 from torch import Tensor
-from torch.utils import _pytree
+from torch.utils import _python_dispatch, _pytree
 
 NAMES = {
     "torch._C._current_graph_task_id": "tells whether a backward pass is running, where gradient checkpointing computes"
@@ -37,6 +37,10 @@ NAMES = {
     "torch.Tensor._make_wrapper_subclass": "makes a tensor with a shape and no memory; instead: what"
     " torch.testing's and torch.distributed's own subclasses without storage are made by",
     "torch.utils._pytree.tree_map": "reaches tensors inside lists and dicts of arguments; instead: torch.utils.pytree",
+    "torch.utils._pytree.tree_leaves": "the tensors that an operation gives, however they lie; instead:"
+    " torch.utils.pytree",
+    "torch.utils._python_dispatch.TorchDispatchMode": "sees every operation, to count bytes that are alive on a"
+    " CPU; instead: what PyTorch's page on extending it names for modes",
     "torch._dynamo": "imported with the first thing that is compiled, and writes _orig_mod into the names of a compiled"
     " model's parts; instead: the new ones into `COMPILER` and `COMPILED`",
 }
@@ -46,6 +50,8 @@ COMPILED = "_orig_mod."
 COMPILER = "torch._dynamo"
 
 tree_map = _pytree.tree_map
+tree_leaves = _pytree.tree_leaves
+TorchDispatchMode = _python_dispatch.TorchDispatchMode
 
 
 def in_backward() -> bool:

@@ -137,8 +137,9 @@ describe('a page', () => {
       data,
       byValue.maps[0][0].numbers.flat().map((share) => share * largest),
     );
+    const { wide, words } = source.plate(SITE, 0);
     const best = data.indexOf(Math.max(...data));
-    const [row, column] = [4 * Math.floor(best / 3), 4 * (best % 3)];
+    const [row, column] = [words.cell[0] * Math.floor(best / wide), words.cell[1] * (best % wide)];
     expect(source.can.figure!(SITE, 0, row, column, 'weight')).toMatch(/^≈ [\d.]+ ± [\d.]+$/);
   });
 

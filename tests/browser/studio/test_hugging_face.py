@@ -57,7 +57,7 @@ def test_heads_and_map_show_its_weights(screen: Screen, folders: dict[str, Path]
     )
     screen.open("map", model=model, text=TEXT, site=site, head=1)
     arrived(screen)
-    assert panel(screen, "Why this cell").locator("dd").count() >= 3
+    panel(screen, "Why this cell").locator("dd").nth(2).wait_for()
 
 
 @pytest.mark.parametrize("model", MODELS)

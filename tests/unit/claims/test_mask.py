@@ -31,13 +31,13 @@ def test_minus_infinity_lets_nothing_through(backend: str) -> None:
 
 @pytest.mark.parametrize("stop", [0.0, 5.0])
 def test_the_measurement_sees_what_is_let_through(stop: float) -> None:
-    assert min(leak_of(lowered(stop), 3, torch.Generator().manual_seed(1))) > mask.SEEN
+    assert min(leak_of(lowered(stop), 3, torch.Generator().manual_seed(1))) > mask.VISIBLE
 
 
 def test_a_whole_decoder_hides_the_future_only_while_it_masks() -> None:
     assert model_leak(2, 0).gradient == 0
-    assert model_leak(2, 0, causal=False).gradient > mask.SEEN
-    assert model_leak(2, 0, causal=False).output > mask.SEEN
+    assert model_leak(2, 0, causal=False).gradient > mask.VISIBLE
+    assert model_leak(2, 0, causal=False).output > mask.VISIBLE
 
 
 @pytest.mark.parametrize("full", [False, True])

@@ -7,7 +7,7 @@ import torch
 
 import regard
 from regard.claims.tried import permutation
-from regard.claims.tried.permutation import ROUNDING, SEEN, Case, change_of, new_order
+from regard.claims.tried.permutation import ROUNDING, VISIBLE, Case, change_of, new_order
 from tests.claim_cases import Invented, check_rule
 
 NOTHING, SHOWS = 1e-16, (0.5, 0.3, 0.7)
@@ -34,13 +34,13 @@ def test_an_order_is_another_one(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_the_measurement_sees_positions_and_nothing_without_them(seed: int) -> None:
     assert change_of(Case("encoder", 2, "none"), 3, seed) <= ROUNDING
-    assert change_of(Case("encoder", 2, "sinusoidal"), 3, seed) > SEEN
+    assert change_of(Case("encoder", 2, "sinusoidal"), 3, seed) > VISIBLE
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_causal_mask_tells_order_from_the_second_layer_on(seed: int) -> None:
     assert change_of(Case("decoder", 1, "none"), 3, seed) <= ROUNDING
-    assert change_of(Case("decoder", 2, "none"), 3, seed) > SEEN
+    assert change_of(Case("decoder", 2, "none"), 3, seed) > VISIBLE
 
 
 @pytest.mark.parametrize("full", [False, True])

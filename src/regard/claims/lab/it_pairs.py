@@ -63,7 +63,7 @@ def pair_of(pick: Picker, pattern: str, trained_on: bool) -> ItPair:
         raise UnluckyError
     verb, connective = pick.one(frame.clause.verbs), pick.one(("because", "since"))
 
-    def said(adjective: Adjective, about_subject: bool, wanted: bool) -> Sentence:
+    def reason_for(adjective: Adjective, about_subject: bool, wanted: bool) -> Sentence:
         reason = Reason(connective, about_subject, "too", adjective)
         clause = it_clause(noun_phrase(first), verb, "past", "n't", noun_phrase(second), reason)
         sentence = written(ended(clause, pattern), pattern)
@@ -72,8 +72,8 @@ def pair_of(pick: Picker, pattern: str, trained_on: bool) -> ItPair:
         return sentence
 
     (one, again), (other, other_again) = two_reasons(pick, frame, first, 0), two_reasons(pick, frame, second, 1)
-    subject, thing = said(one, True, True), said(other, False, True)
-    return ItPair(subject, thing, said(again, True, trained_on), said(other_again, False, trained_on))
+    subject, thing = reason_for(one, True, True), reason_for(other, False, True)
+    return ItPair(subject, thing, reason_for(again, True, trained_on), reason_for(other_again, False, trained_on))
 
 
 def two_reasons(pick: Picker, frame: ItFrame, noun: Noun, place: int) -> tuple[Adjective, Adjective]:

@@ -80,8 +80,8 @@ def it_batch(sentences: Sequence[Sentence], others: Sequence[Sentence], codecs: 
 def choice(model: Any, batch: ItBatch) -> Tensor:
     """(B): log odds of the right pronoun against the other."""
     logits = model(batch.source, batch.target, batch.mask)
-    said = logits[torch.arange(len(batch.row), device=logits.device), batch.row]
-    odds: Tensor = (said.gather(1, batch.own[:, None]) - said.gather(1, batch.other[:, None]))[:, 0]
+    written = logits[torch.arange(len(batch.row), device=logits.device), batch.row]
+    odds: Tensor = (written.gather(1, batch.own[:, None]) - written.gather(1, batch.other[:, None]))[:, 0]
     return odds
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.multiprocessing.reductions import StorageWeakRef
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
+
+from regard.attention.torch_names import TorchDispatchMode, tree_leaves
 
 
 class LiveBytes(TorchDispatchMode):

@@ -30,7 +30,7 @@ class ReadSentence:
         return self.owners[None] == torch.arange(len(self.words), device=self.owners.device)[:, None]
 
     @property
-    def spoken(self) -> list[int]:
+    def word_positions(self) -> list[int]:
         """The numbers of the words that are no punctuation."""
         return [number for number, word in enumerate(self.words) if any(map(str.isalnum, word))]
 
@@ -57,7 +57,7 @@ def read_translated(name: str, texts: Sequence[str], device: str = "cpu") -> lis
     for text in texts:
         source, known, owners = encoded(translator, text, device)
         best = translator.decode([source[0].tolist()], translator.beams(1, None), translator.limits(None))[0][0]
-        said = torch.tensor([best.ids], dtype=torch.long, device=device)
+        output_ids = torch.tensor([best.ids], dtype=torch.long, device=device)
         start = torch.full((1, 1), config.start, device=device)
-        many.append(ReadSentence(source, torch.cat([start, said[:, :-1]], 1), said[0], known, owners))
+        many.append(ReadSentence(source, torch.cat([start, output_ids[:, :-1]], 1), output_ids[0], known, owners))
     return many

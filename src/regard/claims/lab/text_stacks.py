@@ -122,8 +122,8 @@ def hidden_words(ids_BN: Tensor, task: LabelTask, rng: torch.Generator) -> tuple
 def cut_rows(ids_BN: Tensor, task: LabelTask, rng: torch.Generator) -> tuple[Tensor, Tensor, Tensor]:
     """Each row ends somewhere: one word is asked, and nothing stands behind it."""
     lengths = (ids_BN != PAD).sum(-1)
-    places = 1 + (torch.rand(len(ids_BN), generator=rng) * (lengths - 1)).long()
-    return cut_at(ids_BN, places, task)
+    positions = 1 + (torch.rand(len(ids_BN), generator=rng) * (lengths - 1)).long()
+    return cut_at(ids_BN, positions, task)
 
 
 def cut_at(ids_BN: Tensor, places_B: Tensor, task: LabelTask) -> tuple[Tensor, Tensor, Tensor]:
@@ -140,8 +140,8 @@ def next_word_loss(stack: TextStack, task: LabelTask, device: str = "cpu", most:
     An encoder reads what stands before the word, then a mask, and nothing behind it.
     """
     stack.eval()
-    places = [(row, place) for row, ids in enumerate(task.valid) for place in range(1, len(ids))]
-    chosen = Random(0).sample(places, min(most, len(places)))
+    positions = [(row, place) for row, ids in enumerate(task.valid) for place in range(1, len(ids))]
+    chosen = Random(0).sample(positions, min(most, len(positions)))
     total, right = 0.0, 0
     for first in range(0, len(chosen), 100):
         some = chosen[first : first + 100]

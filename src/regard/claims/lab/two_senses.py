@@ -236,16 +236,16 @@ def place(text: str, word: str) -> int:
 
 def translated(pairs: Sequence[tuple[str, str]], most: int, least: int) -> dict[str, list[Sensed]]:
     """Sentences with the word once, whose translation has words of one sense alone; as many of each sense."""
-    found: dict[str, tuple[list[Sensed], list[Sensed]]] = {word: ([], []) for word in TRANSLATED}
+    by_sense: dict[str, tuple[list[Sensed], list[Sensed]]] = {word: ([], []) for word in TRANSLATED}
     for source, target in pairs:
         ours = [one.lower() for one in words(source)]
         for word in TRANSLATED.keys() & set(ours):
             theirs = {one.lower() for one in words(target)}
-            told = [bool(theirs & some) for some in TRANSLATED[word]]
-            if ours.count(word) == 1 and sum(told) == 1:
-                found[word][told.index(True)].append((source, ours.index(word), told.index(True)))
-    kept: dict[str, list[Sensed]] = {}
-    for word, both in found.items():
+            senses = [bool(theirs & some) for some in TRANSLATED[word]]
+            if ours.count(word) == 1 and sum(senses) == 1:
+                by_sense[word][senses.index(True)].append((source, ours.index(word), senses.index(True)))
+    even: dict[str, list[Sensed]] = {}
+    for word, both in by_sense.items():
         if (count := min(most, *map(len, both))) >= least:
-            kept[word] = [one for some in both for one in some[:count]]
-    return kept
+            even[word] = [one for some in both for one in some[:count]]
+    return even

@@ -37,12 +37,12 @@ class RoleSentence:
             if one.lower() in adjectives() and other.lower() in noun_forms()
         ]
         pronouns = () if sentence is None else sentence.pronouns
-        spoken = [place for place, word in enumerate(known) if any(map(str.isalnum, word))]
+        positions = [place for place, word in enumerate(known) if any(map(str.isalnum, word))]
         return cls(
             known,
             {
-                "previous": tuple((place, place - 1) for place in spoken if place - 1 in spoken),
-                "next": tuple((place, place + 1) for place in spoken if place + 1 in spoken),
+                "previous": tuple((place, place - 1) for place in positions if place - 1 in positions),
+                "next": tuple((place, place + 1) for place in positions if place + 1 in positions),
                 "adjective": tuple(described),
                 "pronoun": tuple((one.source, one.antecedent) for one in pronouns),
             },

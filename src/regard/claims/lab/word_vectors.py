@@ -46,8 +46,8 @@ def read_share(vectors_ND: Tensor, labels: Tensor, folds: Tensor) -> float:
         gram = known @ known.mT
         ridge = RIDGE * gram.diagonal().mean().clamp(min=torch.finfo(gram.dtype).tiny)
         weights = known.mT @ torch.linalg.solve(gram + ridge * torch.eye(len(gram), dtype=gram.dtype), target)
-        said = (vectors_ND[asked] - mean) @ weights + middle
-        right += int(((said > 0) == (wanted[asked] > 0)).sum())
+        predicted = (vectors_ND[asked] - mean) @ weights + middle
+        right += int(((predicted > 0) == (wanted[asked] > 0)).sum())
     return right / len(labels)
 
 

@@ -52,11 +52,11 @@ def role_sentences(setting: Setting, name: str, role: str, seed: int) -> list[Ro
 
 def weights_of_heads(setting: Setting, name: str, role: str, some: Sequence[RoleSentence]) -> dict[Head, float]:
     """The mean weight of each head over all links of a role."""
-    found: dict[Head, list[float]] = defaultdict(list)
+    by_head: dict[Head, list[float]] = defaultdict(list)
     for one in some:
         for head, weights in role_weights(name, one, role, setting.device).items():
-            found[head] += weights
-    return {head: mean_of(weights).value for head, weights in found.items()}
+            by_head[head] += weights
+    return {head: mean_of(weights).value for head, weights in by_head.items()}
 
 
 def run(setting: Setting, case: tuple[str, str, int]) -> Outcome:

@@ -58,7 +58,7 @@ def ways(setting: Setting) -> dict[Case, Callable[[], object]]:
     """Every layer with what it reads; on a GPU in bfloat16, as one trains there."""
     runs = dict(zip(TASKS, (read, train), strict=True))
     dtype = torch.float32 if setting.device == "cpu" else torch.bfloat16
-    found: dict[Case, Callable[[], object]] = {}
+    cases: dict[Case, Callable[[], object]] = {}
     for dim in setting.quick_or_full(*DIMS):
         for length in setting.quick_or_full(*LENGTHS):
             batch = max(1, setting.quick_or_full(*WORDS) // length)
@@ -66,8 +66,8 @@ def ways(setting: Setting) -> dict[Case, Callable[[], object]]:
             words = words.to(setting.device, dtype)
             for heads in HEADS:
                 layer = layer_of(dim, heads).to(setting.device, dtype)
-                found |= {Case(task, dim, length, heads): partial(run, layer, words) for task, run in runs.items()}
-    return found
+                cases |= {Case(task, dim, length, heads): partial(run, layer, words) for task, run in runs.items()}
+    return cases
 
 
 def measure(setting: Setting) -> Measurement:

@@ -84,10 +84,10 @@ def weights_on(run: Any, batch: ItBatch, head: SiteHead) -> tuple[float, float, 
     if not head[0].endswith("cross"):
         return math.nan, math.nan, math.nan
     weights = looked_from(run, batch, head[0])[:, head[1]]
-    meant, other, said = (
+    meant, other, reason = (
         float((weights * some).sum(-1).mean()) for some in (batch.antecedent, batch.rival, batch.reason)
     )
-    return meant, other, said
+    return meant, other, reason
 
 
 def outcome(model: Any, pairs: Sequence[ItPair], codecs: Codecs, device: str) -> Outcome:

@@ -42,7 +42,7 @@ def run(setting: Setting, case: tuple[str, int]) -> tuple[float, ...]:
     return tuple(bleu_on(model, task, as_read(family, group), setting.device) for group in groups_of(setting, task))
 
 
-def kept(scores: tuple[float, ...]) -> float:
+def share_kept(scores: tuple[float, ...]) -> float:
     """Of the BLEU of the shortest, how much the longest have; a BLEU below 1 is as good as 1."""
     return scores[-1] / max(scores[0], 1.0)
 
@@ -51,7 +51,7 @@ def measure(setting: Setting) -> Measurement:
     results = by_variant(setting, run, FAMILIES)
     groups = groups_of(setting, task_of(setting))
     lengths = [sum(len(pair.source) for pair in group) / len(group) for group in groups]
-    shares = {family: [kept(scores) for scores in ones] for family, ones in results.items()}
+    shares = {family: [share_kept(scores) for scores in ones] for family, ones in results.items()}
     by_group = {
         family: [mean_of([scores[group] for scores in ones]) for group in range(len(groups))]
         for family, ones in results.items()

@@ -22,7 +22,7 @@ WORDS, DIM, HEADS = 12, 8, 2
 PAST = WORDS // 2  # words whose outputs are looked at; the others are their future
 VOCABULARY = 50
 DRAWS = 200, 5_000  # quickly, and in full
-SEEN = 1e-6  # a change this large is no rounding, in any way of computing
+VISIBLE = 1e-6  # a change this large is no rounding, in any way of computing
 ROUNDING = 4096 * torch.finfo(torch.float64).eps  # of outputs that sum the same numbers in another order
 STOPS = (0.0, 5.0, 10.0, 20.0, 40.0, 80.0)
 
@@ -175,7 +175,7 @@ def holds(numbers: Numbers) -> bool:
 
 
 def fails(numbers: Numbers) -> bool:
-    return all(numbers[name].value > SEEN for name in ("weight", "gradient", "output"))
+    return all(numbers[name].value > VISIBLE for name in ("weight", "gradient", "output"))
 
 
 CLAIM = Claim(

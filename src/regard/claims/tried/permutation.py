@@ -16,7 +16,7 @@ from regard.models import Decoder, DecoderConfig, Encoder, EncoderConfig
 WORDS, VOCABULARY, DIM, HEADS = 12, 100, 32, 4
 TEXTS = 100, 1_000  # quickly, and in full
 ROUNDING = 4096 * torch.finfo(torch.float64).eps  # of sums in another order, through some layers
-SEEN = 1e-3  # of the size of the vectors themselves: more than that and the order shows
+VISIBLE = 1e-3  # of the size of the vectors themselves: more than that and the order shows
 
 
 class Case(NamedTuple):
@@ -108,7 +108,7 @@ def holds(numbers: Numbers) -> bool:
 
 
 def fails(numbers: Numbers) -> bool:
-    return numbers["encoder"].above(SEEN)
+    return numbers["encoder"].above(VISIBLE)
 
 
 CLAIM = Claim(

@@ -50,7 +50,7 @@ class Natural(NamedTuple):
     """Of the model that ships: pairs it has seen less those it never has, in spreads of a row's scores."""
 
     seen_less_never: float
-    seen: int
+    known: int
     never: int
 
 
@@ -76,9 +76,9 @@ def between(model: Any, words: PairedWords, task: PairTask, setting: Setting) ->
         steps = [one for some in calls.values() for one in some]
         scaled = centred(torch.stack([one.scaled.double() for one in steps]))  # (sites, B, H, Q, K)
         softmax = torch.stack([one.weights.double() for one in steps])
-        for kept, all_cells in ((scores, scaled), (weights, softmax)):
+        for collected, all_cells in ((scores, scaled), (weights, softmax)):
             both = [all_cells[..., ADJECTIVE, NOUN], all_cells[..., NOUN, ADJECTIVE]]
-            kept.append(torch.stack([one.mean((0, 2)) for one in both]).reshape(2, size, size).cpu())
+            collected.append(torch.stack([one.mean((0, 2)) for one in both]).reshape(2, size, size).cpu())
     return torch.stack(scores).mean(0), torch.stack(weights).mean(0)
 
 
@@ -201,7 +201,7 @@ def measure(setting: Setting) -> Measurement:
         "Each seed trains twins from one start: what is common for one is rare for the other, so that the words "
         "themselves cancel out, and before training the difference is nothing but rounding.",
         f"The model that ships never learned {sum(getattr(one, 'never', 0) for one in counts)} of the pairs that are "
-        f"asked, and did learn {sum(getattr(one, 'seen', 0) for one in counts)}; each adjective and each noun has its "
+        f"asked, and did learn {sum(getattr(one, 'known', 0) for one in counts)}; each adjective and each noun has its "
         "own mean taken off.",
     )
     return Measurement(numbers, (table, weights), plot, remarks)

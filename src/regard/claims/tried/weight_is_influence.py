@@ -78,14 +78,14 @@ def divergences(model: nn.Module, one: ReadSentence, *, left_out: bool) -> Tenso
     A word that is left out is gone, as if nobody had written it; one that is hidden leaves a gap.
     """
     count = len(one.words)
-    kept = ~one.members
+    remaining = ~one.members
     source, target = one.source.expand(count, -1), one.target.expand(count, -1)
     whole = model(one.source, one.target).double().log_softmax(-1)  # (1, T, vocabulary)
     if left_out:
-        without = model(source, target, kept)
+        without = model(source, target, remaining)
     else:
-        with hidden_keys(model, kept):
-            without = model(source, target, torch.ones_like(kept))
+        with hidden_keys(model, remaining):
+            without = model(source, target, torch.ones_like(remaining))
     without = without.double().log_softmax(-1)
     divergence: Tensor = (whole.exp() * (whole - without)).sum(-1)
     return divergence.mT
@@ -110,18 +110,18 @@ def readings(model: Any, one: ReadSentence) -> Readings:
 
 def agreement(models_readings: Sequence[tuple[ReadSentence, Readings]]) -> Agreement:
     """Over all rows of all sentences."""
-    found: dict[str, list[float]] = {name: [] for name in Agreement._fields}
+    agreements: dict[str, list[float]] = {name: [] for name in Agreement._fields}
     for one, read in models_readings:
-        spoken = one.spoken
-        influence = read.influence[:, spoken]
-        for row, truth in enumerate(influence.tolist()):
+        words = one.word_positions
+        influence = read.influence[:, words]
+        for row, wanted in enumerate(influence.tolist()):
             for name in ("weight", "value", "rollout", "hidden"):
-                found[name].append(rank_correlation(getattr(read, name)[row, spoken].tolist(), truth))
+                agreements[name].append(rank_correlation(getattr(read, name)[row, words].tolist(), wanted))
             another = (row + len(influence) // 2) % len(influence)
-            found["other"].append(rank_correlation(read.weight[another, spoken].tolist(), truth))
-            found["top"].append(float(read.weight[row, spoken].argmax() == influence[row].argmax()))
-            found["beside"].append(1 - float(read.weight[row, spoken].sum()))
-    return Agreement(**{name: known_mean(values) for name, values in found.items()})
+            agreements["other"].append(rank_correlation(read.weight[another, words].tolist(), wanted))
+            agreements["top"].append(float(read.weight[row, words].argmax() == influence[row].argmax()))
+            agreements["beside"].append(1 - float(read.weight[row, words].sum()))
+    return Agreement(**{name: known_mean(values) for name, values in agreements.items()})
 
 
 def known_mean(values: Sequence[float]) -> float:
@@ -141,7 +141,7 @@ def run(setting: Setting, case: tuple[str, int]) -> Agreement:
     name, seed = case
     model = shipped(name, setting.device).model
     read = read_translated(name, texts_of(setting, name, seed), setting.device)
-    return agreement([(one, readings(model, one)) for one in read if len(one.spoken) >= FEWEST])
+    return agreement([(one, readings(model, one)) for one in read if len(one.word_positions) >= FEWEST])
 
 
 def measure(setting: Setting) -> Measurement:

@@ -219,7 +219,7 @@ def of(part: type, name: str) -> st.SearchStrategy[Any]:
         return st.just(several[name]) if name in several else st.sampled_from(choices)
     limits = {type(one).__name__: one for one in field.metadata}
     low = limits["Ge"].ge if "Ge" in limits else limits["Gt"].gt if "Gt" in limits else 0
-    high = limits["Lt"].lt if "Lt" in limits else low + 1000
+    high = limits["Lt"].lt if "Lt" in limits else limits["Le"].le if "Le" in limits else low + 1000
     if field.annotation is bool:
         return st.booleans()
     if field.annotation is str:

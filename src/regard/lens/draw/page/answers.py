@@ -77,8 +77,8 @@ def strongest(call: ForwardCall, batch: int, question: Question) -> Answered:
     site, head, count = str(question["site"]), int(question["head"]), min(MOST, int(question["count"]))
     high, wide = call.extent(site, batch)
     rows, columns = extent(question.get("rows"), high), extent(question.get("columns"), wide)
-    found = StrongestCells(call, site, head, count, bool(question.get("all")), batch).within(rows, columns)
-    return {"cells": found}, b""
+    cells = StrongestCells(call, site, head, count, bool(question.get("all")), batch).within(rows, columns)
+    return {"cells": cells}, b""
 
 
 def cell(call: ForwardCall, batch: int, question: Question) -> Answered:
