@@ -39,7 +39,7 @@ demo: $(READY) $(PAGE)
 # First what the book takes from results, then the site; a warning is an error.
 docs: $(READY)
 	@$(BIN)/python -m tools.book
-	@$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet --jobs auto docs build/docs
+	@$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet --jobs auto build/book build/docs
 	@echo "the book is built: build/docs/index.html"
 
 test: $(READY) $(PAGE)
