@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { applyChanges, formatHash, parseHash } from '../src/state/address.svelte';
+import { applyChanges, formatHash, PageAddress, parseHash } from '../src/state/address.svelte';
+import { MemoryAddress } from '../src/state/memoryAddress.svelte';
 
 describe('address', () => {
   it('goes there and back, whatever the text', () => {
@@ -19,5 +20,18 @@ describe('address', () => {
       d: '1',
       e: '0',
     });
+  });
+});
+
+describe('the address of a page', () => {
+  it('keeps its params, and writes nothing, while another page takes its place', () => {
+    const whole = new MemoryAddress('map', { row: '3' });
+    const own = new PageAddress(whole, 'map');
+    own.set({ column: 4 });
+    expect(own.params).toEqual({ row: '3', column: '4' });
+    whole.go('compare', { model: 'grammar' });
+    own.set({ row: 9 });
+    expect(own.params).toEqual({ row: '3', column: '4' });
+    expect(whole.params).toEqual({ model: 'grammar' });
   });
 });

@@ -1,6 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { colourAt, colourTable, inkOn, parseHex, shareOf, toHex } from '../src/maths/colour';
-import { bracketed, columnDigits, compact, figure, fixed, parseNumber } from '../src/maths/numbers';
+import {
+  bracketed,
+  columnDigits,
+  compact,
+  figure,
+  fixed,
+  parseNumber,
+  percent,
+  percentTenths,
+} from '../src/maths/numbers';
 import { Tensor } from '../src/maths/tensor';
 import { fileName, toCsv, toJson } from '../src/primitives/download';
 import { escapeXml } from '../src/primitives/svg';
@@ -77,5 +86,28 @@ describe('files', () => {
 
   it('hold tokens as text', () => {
     expect(escapeXml('<script>&"\u0000')).toBe('&lt;script&gt;&amp;&quot;\ufffd');
+  });
+});
+
+describe('shares', () => {
+  it('are written as people read them', () => {
+    expect(percent(0.9623, 'en')).toBe('96%');
+    expect(percent(0.0123, 'en')).toBe('1.2%');
+    expect(percent(0.00015, 'en')).toBe('0.015%');
+    expect(percent(0, 'en')).toBe('0%');
+    expect(percent(1, 'en')).toBe('100%');
+    expect(percent(1e-9, 'en')).toBe('< 0.0001%');
+    expect(percent(NaN, 'en')).toBe('·');
+    expect(percent(0.5, 'fr').replace(/\s/, ' ')).toBe('50 %');
+  });
+
+  it('never say 100% of what is not certain', () => {
+    for (const share of [0.995, 0.9996, 0.99999, 1 - 1e-12]) expect(percent(share, 'en')).not.toBe('100%');
+    expect(percent(0.9996, 'en')).toBe('99.96%');
+  });
+
+  it('keep one decimal where changes are compared', () => {
+    expect(percentTenths(0.8214, 'en')).toBe('82.1%');
+    expect(percentTenths(0.00004, 'fr').replace(/\s/, ' ')).toBe('0,0 %');
   });
 });

@@ -59,3 +59,27 @@ export function compact(number: number): string {
   }
   return String(number);
 }
+
+const LEAST = 1e-6;
+
+/** 0.9623 as 96%, 0.00015 as 0.015%, in the way of a language; what is all but certain is no 100%. */
+export function percent(share: number, language: string): string {
+  if (!Number.isFinite(share)) return '·';
+  if (share > 0 && share < LEAST) return `< ${percent(LEAST, language)}`;
+  const options: Intl.NumberFormatOptions = { style: 'percent' };
+  let written = share;
+  if (share >= 0.995 && share < 1) {
+    const digits = share >= 0.9995 ? 2 : 1;
+    written = Math.floor(share * 100 * 10 ** digits) / (100 * 10 ** digits);
+    options.maximumFractionDigits = digits;
+  } else options.maximumSignificantDigits = 2;
+  return new Intl.NumberFormat(language, options).format(written);
+}
+
+/** The same with one decimal, whatever its size: where small changes are compared. */
+export function percentTenths(share: number, language: string): string {
+  const options: Intl.NumberFormatOptions = {
+    style: 'percent', minimumFractionDigits: 1, maximumFractionDigits: 1,
+  }; // prettier-ignore
+  return new Intl.NumberFormat(language, options).format(share);
+}

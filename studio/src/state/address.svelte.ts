@@ -116,3 +116,36 @@ export class BrowserAddress implements Address {
     else this.view.history.replaceState(null, '', url);
   }
 }
+
+/** The address as one page sees it: what another page, still being fetched, has there is not its own. */
+export class PageAddress implements Address {
+  #params: Params;
+
+  constructor(
+    private readonly whole: Address,
+    readonly page: string,
+  ) {
+    this.#params = whole.params;
+  }
+
+  get params(): Params {
+    if (this.whole.page === this.page) this.#params = this.whole.params;
+    return this.#params;
+  }
+
+  get embed(): boolean {
+    return this.whole.embed;
+  }
+
+  set(changes: Changes, options?: { push?: boolean }): void {
+    if (this.whole.page === this.page) this.whole.set(changes, options);
+  }
+
+  go(page: string, params?: Changes): void {
+    this.whole.go(page, params);
+  }
+
+  href(page: string, params?: Changes): string {
+    return this.whole.href(page, params);
+  }
+}

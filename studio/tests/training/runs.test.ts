@@ -17,9 +17,11 @@ const run = (name: string, more: Partial<RunInfo> = {}): RunInfo => ({
 
 describe('a run', () => {
   it('is as far as its steps say', () => {
-    expect(progress(run('a'))).toBe(0.25);
-    expect(progress(run('a', { steps: null }))).toBeNull();
-    expect(progress(run('a', { step: 500 }))).toBe(1);
+    const running = { status: 'running' };
+    expect(progress(run('a', running))).toBe(0.25);
+    expect(progress(run('a', { ...running, steps: null }))).toBeNull();
+    expect(progress(run('a', { ...running, step: 500 }))).toBe(1);
+    expect(progress(run('a'))).toBe(1); // finished before the last step, when its time was up
   });
 
   it('is chosen: one that goes on, then one of one’s own', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { aboutWidth, languageName, percent, shown } from '../../src/views/translate/words';
+import { aboutWidth, languageName, shown } from '../../src/views/translate/words';
 import { lastOf, schematic, windowOf } from '../../src/views/translate/schematic';
 
 describe('tokens of any kind', () => {
@@ -29,24 +29,8 @@ describe('tokens of any kind', () => {
   });
 });
 
-describe('shares', () => {
-  it('are written as people read them', () => {
-    expect(percent(0.9623, 'en')).toBe('96%');
-    expect(percent(0.0123, 'en')).toBe('1.2%');
-    expect(percent(0.00015, 'en')).toBe('0.015%');
-    expect(percent(0, 'en')).toBe('0%');
-    expect(percent(1, 'en')).toBe('100%');
-    expect(percent(1e-9, 'en')).toBe('< 0.0001%');
-    expect(percent(NaN, 'en')).toBe('·');
-    expect(percent(0.5, 'fr').replace(/\s/, ' ')).toBe('50 %');
-  });
-
-  it('never say 100% of what is not certain', () => {
-    for (const share of [0.995, 0.9996, 0.99999, 1 - 1e-12]) expect(percent(share, 'en')).not.toBe('100%');
-    expect(percent(0.9996, 'en')).toBe('99.96%');
-  });
-
-  it('come with languages by their names', () => {
+describe('languages', () => {
+  it('come with their names', () => {
     expect(languageName('fr', 'en')).toBe('French');
     expect(languageName('not a language', 'en')).toBe('not a language');
   });

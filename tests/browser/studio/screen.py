@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlencode
 
 import pytest
@@ -15,6 +16,7 @@ from hatch_build import STUDIO
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, ConsoleMessage, Locator
 
+T = TypeVar("T")
 AXE = STUDIO / "node_modules" / "axe-core" / "axe.min.js"
 PATIENCE = 15_000  # milliseconds
 
@@ -61,6 +63,22 @@ class Screen:
             assert time.monotonic() < until, f"never true: {expression}; complaints: {self.complaints}"
             self.page.wait_for_timeout(20)
 
+    def eventually(self, read: Callable[[], T], right: Callable[[T], bool]) -> T:
+        """What is read, once it is right: pages answer when they can."""
+        until = time.monotonic() + PATIENCE / 1000
+        while not right(found := read()):
+            assert time.monotonic() < until, f"never right: {found}; complaints: {self.complaints}"
+            self.page.wait_for_timeout(20)
+        return found
+
+    def shows(self, selector: str, text: str) -> None:
+        """Waits until a part of the page says so."""
+        self.eventually(lambda: self.text(selector), lambda found: text in found)
+
+    def counts(self, selector: str, count: int) -> None:
+        """Waits until there are so many."""
+        self.eventually(self.find(selector).count, lambda found: found == count)
+
     def find(self, selector: str) -> Locator:
         return self.page.locator(selector)
 
@@ -72,7 +90,7 @@ class Screen:
 
     def params(self) -> dict[str, str]:
         """What stands in the address behind the page's name."""
-        self.page.wait_for_timeout(200)  # it is written a moment after what it says
+        self.page.evaluate("dispatchEvent(new Event('pagehide'))")  # else it is written a moment after what it says
         found: dict[str, str] = self.page.evaluate(
             "Object.fromEntries(new URLSearchParams(location.hash.split('?').slice(1).join('?')))"
         )

@@ -37,7 +37,7 @@ def test_tired_and_wide(screen: Screen, tmp_path: Path) -> None:
     assert "→ il / → elle" in {one["query"] for one in found}
     most = max(abs(value) for value in expected)
     text = panel(screen, "Difference").locator(".changes li").first.locator(".numbers").inner_text()
-    before, after = (float(part.strip(" %")) for part in text.split("→"))
+    before, after = (float(part.strip("< %")) for part in text.split("→"))
     assert abs(after - before) == pytest.approx(100 * most, abs=1.1)
 
 
@@ -64,6 +64,15 @@ def test_a_word_in_two_contexts_layer_by_layer(screen: Screen) -> None:
     words.get_by_text("cat", exact=True).click()
     screen.page.get_by_role("heading", name="“cat”").wait_for()
     assert "word" in screen.params()
+
+
+def test_a_recording_says_what_it_has_not_and_gives_way_to_a_model(screen: Screen) -> None:
+    """Whoever opened the studio with a recording: its text cannot be changed, but every comparison can be had."""
+    opened(screen, model="recording:cat", site="decoder.1.cross")
+    panel(screen, "layer by layer").get_by_text("A recording keeps what heads looked at").wait_for()
+    screen.button("tired / wide").click()
+    screen.page.get_by_role("region", name="Right", exact=True).get_by_text("trop grand").wait_for()
+    assert screen.params()["model"] == "en-fr"
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -20,9 +20,15 @@ def test_every_page_can_be_reached_by_clicking(screen: Screen) -> None:
         screen.page.get_by_role("navigation").get_by_role("link", name=name, exact=True).click()
         screen.until(f"document.title === '{name} · Regard'")
         assert f"#/{page}" in screen.page.url
-        assert screen.page.locator("main h1").count() == 1
+        screen.counts("main h1", 1)
     screen.page.go_back()
     screen.until("document.title === 'Compare · Regard'")
+
+
+def test_all_pages_are_named_on_a_phone(screen: Screen) -> None:
+    screen.page.set_viewport_size({"width": 390, "height": 844})
+    screen.open()
+    assert screen.page.evaluate("(nav => nav.scrollWidth <= nav.clientWidth)(document.querySelector('header nav'))")
 
 
 def test_the_language_and_the_theme_are_kept(screen: Screen) -> None:
@@ -33,8 +39,7 @@ def test_the_language_and_the_theme_are_kept(screen: Screen) -> None:
     ground = "getComputedStyle(document.body).backgroundColor"
     light = screen.page.evaluate(ground)
     screen.button("Thème sombre").click()
-    dark = screen.page.evaluate(ground)
-    assert light != dark
+    dark = screen.eventually(lambda: screen.page.evaluate(ground), light.__ne__)
     screen.page.reload()
     screen.page.wait_for_selector("h1")
     assert screen.page.evaluate("document.documentElement.lang") == "fr"

@@ -212,7 +212,7 @@ def test_nothing_is_in_the_way_of_anybody(screen: Screen, theme: str) -> None:
 
 def test_in_french_and_embedded(screen: Screen) -> None:
     opened(screen, lang="fr", embed=1)
-    assert screen.page.get_by_role("heading", name="Pourquoi cette case").count() == 1
+    panel(screen, "Pourquoi cette case").wait_for()
     assert screen.page.locator("header nav").count() == 0
 
 

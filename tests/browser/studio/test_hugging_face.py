@@ -52,9 +52,7 @@ def test_heads_and_map_show_its_weights(screen: Screen, folders: dict[str, Path]
     found = table(screen, f"{site} · head 1", tmp_path)
     weights = recording.weights(site, 1)
     assert [one["weight"] or 0.0 for one in found] == pytest.approx(weights.flatten().tolist(), abs=1e-5)
-    assert screen.page.locator(".glance canvas.there").count() == sum(
-        len(recording.last.map(one).heads) for one in recording.sites
-    )
+    screen.counts(".glance canvas.there", sum(len(recording.last.map(one).heads) for one in recording.sites))
     screen.open("map", model=model, text=TEXT, site=site, head=1)
     arrived(screen)
     panel(screen, "Why this cell").locator("dd").nth(2).wait_for()
@@ -78,6 +76,6 @@ def test_two_of_them_are_compared(screen: Screen) -> None:
 @pytest.mark.parametrize("page", ["translate", "training", "steps"])
 def test_what_has_nothing_to_show_of_it_says_what_to_do(screen: Screen, page: str) -> None:
     screen.open(page, model="llama")
-    screen.page.wait_for_timeout(500)
-    assert screen.page.locator("main h1").count() == 1
+    screen.page.wait_for_load_state("networkidle")
+    screen.counts("main h1", 1)
     assert screen.overflow() <= 0

@@ -111,6 +111,12 @@ def test_the_run_that_ships_and_how_to_start_one(screen: Screen) -> None:
     screen.page.wait_for_selector("text=step 40 of 40")
 
 
+def test_a_run_whose_time_was_up_is_finished(screen: Screen) -> None:
+    screen.open("training", run="en-fr")
+    screen.page.get_by_text("at step 23,585; up to 35,659 were planned").wait_for()
+    assert screen.page.get_by_role("progressbar").get_attribute("aria-valuenow") == "100"
+
+
 def test_a_folder_without_runs_says_how_to_begin(screen: Screen) -> None:
     def nothing(route: Any) -> None:
         route.fulfill(json=[])

@@ -127,10 +127,11 @@ def test_another_head_and_layer(screen: Screen, tmp_path: Path) -> None:
     seen = subject().see(CAT)
     screen.page.get_by_label("Layer").select_option("1")
     screen.page.get_by_label("Head, source").select_option("3")
-    screen.page.wait_for_timeout(300)
+    row = seen.weights("decoder.1.cross", 3)[1]
+    screen.shows("[data-reading=source]", f"{str(seen.tokens[int(row.argmax())]).strip()} {percent(float(row.max()))}")
     found = rows(screen, "Step 2: what “chat” came from", tmp_path)
     weights = [row["weight"] for row in found if row["side"] == "source"]
-    assert weights == pytest.approx(seen.weights("decoder.1.cross", 3)[1].tolist(), abs=1e-6)
+    assert weights == pytest.approx(row.tolist(), abs=1e-6)
     assert {"layer": "1", "head": "3"}.items() <= screen.params().items()
     screen.page.get_by_text("Matrix", exact=True).click()
     lines = rows(screen, "Who looked at whom", tmp_path)
@@ -242,6 +243,7 @@ def test_what_cannot_be_done_is_said(screen: Screen) -> None:
     screen.page.route("**/api/searches", lambda route: route.abort())
     screen.page.get_by_label("English").fill("The cat")
     screen.page.wait_for_selector("text=This could not be translated")
+    screen.counts(".player", 0)  # the steps of what was translated before are not those of this text
     screen.page.unroute("**/api/searches")
     screen.button("Try again").click()
     ready(screen)

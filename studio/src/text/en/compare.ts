@@ -32,6 +32,8 @@ export default {
   'word.pick': 'Pick a word on both sides.',
   'word.spaces':
     'Vectors of two different models lie in different spaces: take one model, or two checkpoints of one run.',
+  'word.recording':
+    'A recording keeps what heads looked at, not the vectors of words: take a model on both sides.',
   'word.problem': 'Weights can be compared all the same.',
   cosine: 'Cosine similarity',
   distance: 'Distance',

@@ -17,6 +17,7 @@ export default {
   'by.mean.title': 'The mean of the weights under it',
   log: 'Log scale',
   note: '{rows} queries down, {columns} keys across. Left: the entropy of each row. Top: the attention each key received.',
+  'note.writes': '“→ il” is the row that writes “il”.',
   low: 'a 10,000th',
   high: 'largest',
   colours: 'Colours',

@@ -9,6 +9,7 @@ export default {
   'status.interrupted': 'interrupted',
   'status.unknown': 'unknown',
   stepOf: 'step {step} of {steps}',
+  endedAt: 'at step {step}; up to {steps} were planned',
   stepAt: 'step {step}',
   progress: 'Progress',
   best: 'Best so far',

@@ -32,6 +32,8 @@ export default {
   'word.pick': 'Choisissez un mot de chaque côté.',
   'word.spaces':
     'Les vecteurs de deux modèles différents vivent dans des espaces différents : prenez un seul modèle, ou deux points de reprise d’un même entraînement.',
+  'word.recording':
+    'Un enregistrement garde ce que les têtes ont regardé, pas les vecteurs des mots : prenez un modèle des deux côtés.',
   'word.problem': 'Les poids se comparent tout de même.',
   cosine: 'Similarité cosinus',
   distance: 'Distance',

@@ -18,6 +18,7 @@ export default {
   'by.mean.title': 'La moyenne des poids en dessous',
   log: 'Échelle log',
   note: '{rows} requêtes en bas, {columns} clés en travers. À gauche : l’entropie de chaque ligne. En haut : l’attention reçue par chaque clé.',
+  'note.writes': '« → il » est la ligne qui écrit « il ».',
   low: 'un 10 000e',
   high: 'le plus grand',
   colours: 'Couleurs',

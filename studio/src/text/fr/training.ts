@@ -9,6 +9,7 @@ export default {
   'status.interrupted': 'interrompu',
   'status.unknown': 'inconnu',
   stepOf: 'pas {step} sur {steps}',
+  endedAt: 'au pas {step} ; jusqu’à {steps} étaient prévus',
   stepAt: 'pas {step}',
   progress: 'Avancement',
   best: 'Meilleur score',

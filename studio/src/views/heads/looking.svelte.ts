@@ -12,10 +12,16 @@ export function usableModels(studio: StudioInfo): ModelInfo[] {
 }
 
 export function firstModel(studio: StudioInfo): string {
-  const names = usableModels(studio).map((model) => model.name);
   const given = studio.start.recording ? `recording:${studio.start.recording}` : studio.start.model;
   if (given) return given;
-  if (names.length === 0 && studio.recordings.length) return `recording:${studio.recordings[0].name}`;
+  if (usableModels(studio).length === 0 && studio.recordings.length)
+    return `recording:${studio.recordings[0].name}`;
+  return firstReader(studio);
+}
+
+/** A model that reads any text, as a recording does not; none where there is none. */
+export function firstReader(studio: StudioInfo): string {
+  const names = usableModels(studio).map((model) => model.name);
   return ['en-fr', 'grammar'].find((name) => names.includes(name)) ?? names[0] ?? '';
 }
 

@@ -150,13 +150,6 @@ export function commonTokens(left: readonly string[], right: readonly string[]):
   return pairs;
 }
 
-/** A share as people read it; what is tiny is said to be tiny, not nothing. */
-export function percentOf(share: number): string {
-  if (Number.isNaN(share)) return '·';
-  if (share > 0 && share < 0.000005) return `${(100 * share).toExponential(0).replace('-', '−')} %`;
-  return `${(100 * share).toFixed(share === 0 ? 0 : share < 0.001 ? 3 : share < 0.1 ? 1 : 0)} %`;
-}
-
 /** A weight with four decimals, or with as many as it takes to see it. */
 export function weightFigure(weight: number): string {
   if (weight > 0 && weight < 0.00005) return weight.toExponential(2).replace('-', '−');

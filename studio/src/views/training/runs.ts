@@ -33,6 +33,7 @@ export const isRunning = (run: RunInfo): boolean => run.status === 'running' || 
 /** The share that is done; null where the end is not known. */
 export function progress(run: RunInfo): number | null {
   if (!run.steps || run.steps <= 0) return null;
+  if (run.status === 'finished') return 1; // also where its time was up before the last step
   return Math.min(1, Math.max(0, run.step / run.steps));
 }
 

@@ -1,5 +1,6 @@
 // The runs of the folder and the curves of one of them, asked for again while they grow.
 
+import { untrack } from 'svelte';
 import { getJson, isAbort, latest } from '../../contract/api';
 import type { CurvesAnswer, RunInfo, StudioInfo } from '../../contract/types';
 import type { Address } from '../../state/address.svelte';
@@ -23,7 +24,8 @@ export class Watching {
     this.runs = studio().runs;
     $effect(() => {
       const name = this.name;
-      if (this.curves?.run.name !== name) this.curves = null;
+      // curves that arrive must not start this anew: it asks for them
+      if (untrack(() => this.curves)?.run.name !== name) this.curves = null;
       let timer: ReturnType<typeof setTimeout> | undefined;
       let ended = false;
       const tick = async () => {

@@ -13,6 +13,7 @@ export class Translation {
   look = $state.raw<Look | null>(null);
   busy = $state(false);
   error = $state('');
+  failed = $state(false); // what is kept is the translation of something else
   again = $state(0);
   #weights = $state.raw<Record<string, Numbers>>({});
   #undo: string[] = []; // what was forced before, in this visit
@@ -175,11 +176,13 @@ export class Translation {
       const [found] = await Promise.allSettled([look]);
       if (signal.aborted) return;
       this.search = search;
+      this.failed = false;
       this.look = found.status === 'fulfilled' ? found.value : null;
       this.error = found.status === 'fulfilled' ? '' : (found.reason as Error).message;
       this.busy = false;
     } catch (error) {
       if (isAbort(error)) return; // a newer one is on its way
+      this.failed = true;
       this.error = (error as Error).message;
       this.busy = false;
     }

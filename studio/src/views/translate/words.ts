@@ -42,22 +42,6 @@ export function aboutWidth(text: string): number {
   return width;
 }
 
-const LEAST = 1e-6;
-
-/** 0.9623 as 96%, 0.00015 as 0.015%; what is all but certain is no 100%. */
-export function percent(share: number, language: string): string {
-  if (!Number.isFinite(share)) return '·';
-  if (share > 0 && share < LEAST) return `< ${percent(LEAST, language)}`;
-  const options: Intl.NumberFormatOptions = { style: 'percent' };
-  let written = share;
-  if (share >= 0.995 && share < 1) {
-    const digits = share >= 0.9995 ? 2 : 1;
-    written = Math.floor(share * 100 * 10 ** digits) / (100 * 10 ** digits);
-    options.maximumFractionDigits = digits;
-  } else options.maximumSignificantDigits = 2;
-  return new Intl.NumberFormat(language, options).format(written);
-}
-
 /** The name of a language in a language: French, français. */
 export function languageName(code: string, language: string): string {
   try {
