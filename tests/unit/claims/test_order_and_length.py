@@ -9,10 +9,11 @@ import pytest
 import regard
 from regard.claims.claim_names import claim_named
 from regard.claims.lab.pair_task import PairIds, PairTask, WordIds
-from regard.claims.lab.word_for_word import likeliest, looked_up, right_in_any_order
+from regard.claims.lab.word_for_word import looked_up, right_in_any_order
 from regard.claims.setting import Setting
 from regard.claims.tried import order_and_length
 from regard.claims.tried.order_and_length import Scores, by_dictionary, differs
+from regard.text.word_translations import likeliest
 from tests.claim_cases import Invented, check_rule
 from tests.tiny_corpora import tiny_multi30k
 
@@ -50,7 +51,7 @@ def test_the_rule_gives_every_verdict() -> None:
 
 
 def test_the_dictionary_finds_what_translates_what() -> None:
-    dictionary = likeliest([(tuple(ours.split()), tuple(theirs.split())) for ours, theirs in PAIRS])
+    dictionary = likeliest([(tuple(ours.split()), tuple(theirs.split())) for ours, theirs in PAIRS], nobody=False)
     assert (dictionary["house"], dictionary["wall"], dictionary["red"]) == ("maison", "mur", "rouge")
     assert looked_up(dictionary, ("wall", "unheard")) == ("mur", "unheard")
 

@@ -16,6 +16,7 @@ from regard.training.data.encode_rows import RowEncoder
 from regard.training.data.learn_tokenizer import learn_tokenizer
 from regard.training.data.prepared_text import PreparedText, TextCodec, TextRow, open_prepared, write_lines
 from regard.training.data.row_reports import report_drops, with_progress
+from regard.training.data.single_words import word_sources, write_words
 from regard.training.data.synthetic_pairs import SyntheticSource, as_sources, read_synthetic
 from regard.training.data.validation_rows import hold_back
 from regard.training.data.word_links import WordLinks
@@ -91,8 +92,8 @@ class Preparation:
             ) from error
 
     def open(self) -> PreparedText:
-        synthetic = weights_of(self.synthetic_sources())
-        return open_prepared(self.folder, self.recipe, (*weights_of(self.recipe.data.train), *synthetic))
+        more = weights_of([*self.synthetic_sources(), *word_sources(self.store, self.recipe)])
+        return open_prepared(self.folder, self.recipe, (*weights_of(self.recipe.data.train), *more))
 
     def whole(self) -> bool:
         """Whether an earlier start has prepared all of it."""
@@ -117,7 +118,8 @@ class Preparation:
     def write(self, tokenizer: TextCodec | None) -> None:
         self.write_aside()
         valid = self.split()
-        self.train.extend(self.synthetic_sources())
+        words = write_words(self.store, self.recipe, self.train, self.scored(valid), self.listener)
+        self.train.extend([*self.synthetic_sources(), *words])
         self.check_sides(valid)
         self.train.slots = self.recipe.data.slots if self.recipe.task == "translate" else 0.0
         write_lines(self.store / "valid.jsonl", valid)
@@ -134,6 +136,10 @@ class Preparation:
         for path in self.store.iterdir():  # meta.json says that they are whole
             sync(path)
         replace_file(self.store / "meta.json", lambda path: path.write_text(text, encoding="utf-8"))
+
+    def scored(self, valid: list[TextRow]) -> list[str]:
+        """The texts that translations are asked of, while training and in the end."""
+        return [row[0] for row in (*valid, *(row.texts for row in self.tests))]
 
     def write_aside(self) -> None:
         """A file for each source of what is never trained on, where a recipe keeps something aside."""

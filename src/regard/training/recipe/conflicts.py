@@ -10,6 +10,12 @@ from regard.training.recipe.synthetic_tables import STAGES, Distillation
 def check_conflicts(recipe: Recipe) -> None:
     """Raises at the first."""
     check_synthetic(recipe)
+    if recipe.data.words and recipe.task != "translate":
+        raise InputError(
+            "data.words are words with their translations, and nothing is translated",
+            found=f"data.words = {recipe.data.words}, task = {recipe.task!r}",
+            do="leave it out",
+        )
     if recipe.training.guided_alignment:
         check_guided(recipe)
     elif recipe.data.links or recipe.training.guided_head:

@@ -38,6 +38,7 @@ class Data(RecipeTable):
     longest: int = Field(default=128, ge=2)  # tokens a side; longer pairs are dropped, and counted
     swapped: bool = True  # refuse columns that look swapped
     slots: Share = 0.0  # of the pairs that share words: some of these stand as slots, which a model learns to copy
+    words: int = Field(default=0, ge=0)  # single words with their translations, learned from the pairs of a translator
     links: list[str] = Field(default_factory=list)  # for each of `train` a file of word links, or "" for none
 
 

@@ -69,6 +69,12 @@ class SourceRows:
         yield from corpus
         self.report.join(corpus.report)
 
+    def gives(self, texts: tuple[str, ...]) -> bool:
+        """Whether a further row of these texts would be: it is neither aside nor held back, nor validated with."""
+        row = CorpusRow(texts, 0, "", 0)
+        wanted = self.wanted is None or self.wanted(0, row)
+        return wanted and not self.is_aside(row) and digest(texts[0]) not in self.unwanted
+
     def is_aside(self, row: CorpusRow) -> bool:
         """By either side, so that a model of the other direction keeps the same pairs aside."""
         return bool(self.aside) and any(chosen(text, self.aside) for text in row.texts[:2])
