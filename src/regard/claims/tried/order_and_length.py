@@ -14,14 +14,15 @@ from regard.claims.lab.families import WORDS as NAMES
 from regard.claims.lab.fit import translate
 from regard.claims.lab.pair_task import PairIds, PairTask, pair_task
 from regard.claims.lab.variants import by_variant, more
-from regard.claims.lab.word_for_word import Words, likeliest, looked_up, right_in_any_order, words_of
+from regard.claims.lab.word_for_word import Words, looked_up, right_in_any_order, words_of
 from regard.claims.measurement import BarPlot, Cell, Measurement, ResultTable
 from regard.claims.setting import Setting
 from regard.text.scores.bleu import bleu
+from regard.text.word_translations import likeliest
 
 PAIRS, TESTS = 10_000, 300
 DICTIONARY = 5_000  # pairs that the quick form's dictionary is learned from
-STEPS = {"2014": 1_500, "2015": 400, "2017": 400}  # the one of 2014 learns far more slowly, and is given more
+STEPS = {"2014": 1_500, "2015": 900, "2017": 400}  # until each has learned what it is shown
 FULL_STEPS = {"2014": 2_400, "2015": 800, "2017": 800}
 WORD_FOR_WORD = "word for word"
 MARGIN = 10  # BLEU
@@ -74,7 +75,7 @@ def run(setting: Setting, case: tuple[str, int]) -> Scores:
 
 def by_dictionary(setting: Setting, task: PairTask) -> Scores:
     known = task.train if setting.full else task.train[:DICTIONARY]
-    dictionary = likeliest([words_of(task, pair) for pair in known])
+    dictionary = likeliest((words_of(task, pair) for pair in known), nobody=False)
     return scores(task, [looked_up(dictionary, words_of(task, pair)[0]) for pair in task.test])
 
 
@@ -125,4 +126,8 @@ CLAIM = Claim(
         fails,
     ),
     data=("multi30k",),
+    tried=(
+        "After 400 steps the one of 2015 did not say even the sentences that it had been shown (BLEU 26 of them in two "
+        "runs that count for nothing here), after 800 it did: so it is given more.",
+    ),
 )
