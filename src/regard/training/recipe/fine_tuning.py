@@ -17,7 +17,7 @@ from regard.training.recipe.recipe import Recipe, Training, with_settings
 
 KINDS = {"pairs": "translate", "labelled": "classify", "lines": "generate"}
 # What has been learned is to be kept: a fraction of the rate of fresh weights, smaller for larger models.
-RATES = ((10_000_000, 3e-4), (60_000_000, 1e-4), (float("inf"), 3e-5))  # up to so many parameters
+RATES = ((20_000_000, 3e-4), (60_000_000, 1e-4), (float("inf"), 3e-5))  # up to so many parameters
 WARMUP = 100  # steps at most
 # By how much of the way a translator goes back to its start. In three trials (benchmarks/NOTES.md, "Fine-tuning without
 # forgetting") that kept what was known within 1 BLEU, where 2 to 27 were lost without it, for a part of what was won.
