@@ -106,3 +106,15 @@ def far_task(count: int, tests: int, distances: tuple[int, ...]) -> FarTask:
         PairTask(encoded(train), (), tuple(pair for some in groups.values() for pair in some), source, target),
         groups, rivals,
     )  # fmt: skip
+
+
+def share_with_nearest(pairs: Sequence[PairIds]) -> float:
+    """How often the adjective has the gender of the noun that stands nearest before it, whichever it agrees with."""
+    return sum(with_nearest(pair.sentence) for pair in pairs if pair.sentence) / len(pairs)
+
+
+def with_nearest(sentence: Sentence) -> bool:
+    """The adjective is the last French word but the full stop."""
+    genders = {noun.lemma: gender for gender, some in people().items() for noun in some}
+    *_, nearest = (genders[word] for word in sentence.source_words if word in genders)
+    return any(sentence.target_words[-2] == one.french.form(nearest, False) for one in qualities())
