@@ -7,8 +7,23 @@ export const LARGE = 256; // tokens from which on a pixel may stand for many wei
 export const SHORT = 40; // tokens up to which all of a map is near enough
 export const NEAR = 22; // pixels of a token where one has jumped to
 
-/** The middle of what is seen, and the pixels of a token; null: all of it. */
-export function atOf(text: string | undefined): { row: number; column: number; zoom: number } | null {
+/** One weight: which query looks at which key. */
+export interface MapCell {
+  row: number;
+  column: number;
+}
+/** The middle of what is seen, and the pixels of a token. */
+export interface MapPlace extends MapCell {
+  zoom: number;
+}
+/** A cell that is pointed at, and what is known of it: its value, or that of so many weights in one. */
+export interface PointedCell extends MapCell {
+  value: number | null;
+  level: number;
+}
+
+/** Null: all of the map. */
+export function atOf(text: string | undefined): MapPlace | null {
   const found = /^(-?[\d.]+),(-?[\d.]+),([\d.e-]+)$/.exec(text ?? '');
   const [row, column, zoom] = found ? found.slice(1).map(Number) : [NaN, NaN, NaN];
   return Number.isFinite(row) && Number.isFinite(column) && zoom > 0 ? { row, column, zoom } : null;

@@ -21,7 +21,6 @@ export class TileStore {
   readonly #failed = new Set<string>();
   readonly #largest = new Map<number, number>(); // of each level
   #wanted: Tile[] = [];
-  bytes = 0;
 
   constructor(
     private readonly reader: LookSource,
@@ -36,6 +35,13 @@ export class TileStore {
 
   get(key: string): LoadedTile | undefined {
     return this.#tiles.get(key);
+  }
+
+  /** What there is to draw; where tiles are still on their way, those of coarser levels lie below. */
+  shown(needed: readonly Tile[], coarser: () => Iterable<Tile>): LoadedTile[] {
+    const missing = needed.some((tile) => !this.#tiles.has(tile.key));
+    const found = [...(missing ? coarser() : []), ...needed].map((tile) => this.get(tile.key));
+    return found.filter((tile) => tile !== undefined);
   }
 
   get waiting(): number {
@@ -116,7 +122,6 @@ export class TileStore {
         control.signal,
       );
       if (control.signal.aborted) return;
-      this.bytes += found.data.length * (dtype === 'float32' ? 4 : 2);
       this.#keep(tile, found.data, [found.shape[0], found.shape[1]]);
     } catch (error) {
       const sentence = sentenceOf(error);

@@ -1,0 +1,64 @@
+// Comparisons to begin with.
+
+import type { CurvesAnswer, ModelInfo, StudioInfo } from '../../contract/types';
+import type { Changes } from '../../state/address.svelte';
+import { firstReader, isRecording, usableModels } from '../heads/looking.svelte';
+import { TIRED, WIDE } from './sides';
+
+export interface Preset {
+  name: 'sentences' | 'heads' | 'contexts' | 'models' | 'training';
+  use: Changes;
+}
+export interface Shown {
+  model: string;
+  text: string;
+  /** The left site and its heads. */
+  site: string | undefined;
+  heads: readonly number[];
+}
+
+const CLEAN = { model2: null, text2: null, site2: null, head2: null, word: null, word2: null };
+
+/** What can be compared here, beginning with what is shown. */
+export function presetsFor(studio: StudioInfo, shown: Shown, runs: readonly CurvesAnswer[]): Preset[] {
+  const { model, text, site, heads } = shown;
+  const recorded = isRecording(model);
+  /** A recording has its text: other sentences need a model. */
+  const reads = recorded ? { model: firstReader(studio) || model } : {};
+  const presets: Preset[] = [
+    { name: 'sentences', use: { ...CLEAN, ...reads, text: TIRED, text2: WIDE } },
+    { name: 'heads', use: { ...CLEAN, text: TIRED, site, head: heads.at(-1), head2: heads[0] } },
+    {
+      name: 'contexts',
+      use: {
+        ...CLEAN,
+        ...reads,
+        text: 'The cat sleeps because it is tired.',
+        text2: 'The street is wide because it is old.',
+      },
+    },
+  ];
+  const [one, other] = twoModels(studio);
+  if (other)
+    presets.push({
+      name: 'models',
+      use: { ...CLEAN, text: recorded ? TIRED : text, model: one.name, model2: other.name },
+    });
+  const trained = runs.find((run) => run.checkpoints.length > 1);
+  if (trained) {
+    const [first, last] = [trained.checkpoints[0], trained.checkpoints[trained.checkpoints.length - 1]];
+    const named = (checkpoint: string) => `run:${trained.run.name}@${checkpoint}`;
+    presets.push({
+      name: 'training',
+      use: { ...CLEAN, text, model: named(first.name), model2: named(last.name) },
+    });
+  }
+  return presets;
+}
+
+/** Two models of the same languages say the same thing twice: those compare best. */
+function twoModels(studio: StudioInfo): ModelInfo[] {
+  const [one, ...others] = usableModels(studio);
+  const second = others.find((other) => String(other.languages) === String(one.languages)) ?? others[0];
+  return second ? [one, second] : [];
+}
