@@ -163,6 +163,32 @@ export function cellsOf(tile: Tile): [number, number] {
   return [count(tile.rows), count(tile.columns)];
 }
 
+/** Single weights are exact; where many are one number, half precision is enough. */
+export const numberType = (level: number): 'float16' | 'float32' => (level === 0 ? 'float32' : 'float16');
+
+/** Bytes of some tiles on their way; one that stands there twice comes once. */
+export function bytesOf(tiles: readonly Tile[]): number {
+  const sizes = new Map<string, number>();
+  for (const tile of tiles) {
+    const [rows, columns] = cellsOf(tile);
+    sizes.set(tile.key, rows * columns * (numberType(tile.level) === 'float32' ? 4 : 2));
+  }
+  return [...sizes.values()].reduce((sum, size) => sum + size, 0);
+}
+
+const BEFORE = 900_000; // bytes of numbers that all of a map may take; with its marginals less than a megabyte
+
+/** The level that shows all of a map: on a large screen a coarser one, rather than megabytes before anybody zooms. */
+export function wholeLevel(size: MapSize, pane: Pane, causal: boolean): number {
+  const [view, deepest] = [fitView(size, pane), deepestLevel(size)];
+  const base = tilesFor(deepest, view, size, pane, causal);
+  let level = levelFor(view.zoom, deepest);
+  if (level === 0) return 0; // every weight has a pixel
+  while (level < deepest && bytesOf([...base, ...tilesFor(level, view, size, pane, causal)]) > BEFORE)
+    level++;
+  return level;
+}
+
 /** Mass in a cell sums over its rows: by their number, so that every level shows shares of a row's attention. */
 export function massShare(level: number, by: string): number {
   return by === 'mass' ? 1 / 2 ** level : 1;

@@ -16,6 +16,9 @@ describe('the layout', () => {
     const phone = layoutOf(320, 700, large);
     expect([phone.narrow, wide.narrow]).toEqual([true, false]);
     expect(phone.pane.width).toBeGreaterThan(200);
+    const room = phone.left - phone.strip - 6 - 4; // beside a row
+    expect(room).toBeGreaterThan(7.2 * '100,000'.length);
+    expect(layoutOf(320, 700, small).left).toBe(66);
   });
   it('gives a short map no more height than it has rows', () => {
     const { pane } = layoutOf(2000, 2000, { rows: 3, columns: 3 });

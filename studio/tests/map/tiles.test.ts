@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { clipPlace } from '../../src/maths/colour_gpu';
 import {
-  cellsOf, centred, CLOSEST, deepestLevel, fitView, fitZoom, labelsAlong, levelFor, LruCache, massShare, panBy, positionAt, seen,
-  spanAt, tileAt, tilesFor, viewOn, zoomAt,
+  bytesOf, cellsOf, centred, CLOSEST, deepestLevel, fitView, fitZoom, labelsAlong, levelFor, LruCache, massShare, panBy, positionAt, seen,
+  spanAt, tileAt, tilesFor, viewOn, wholeLevel, zoomAt,
 } from '../../src/maths/tiles'; // prettier-ignore
 
 const pane = { width: 700, height: 700 };
@@ -34,6 +34,37 @@ describe('levels', () => {
   it('shares mass by rows', () => {
     expect(massShare(3, 'mass')).toBe(1 / 8);
     expect(massShare(3, 'max')).toBe(1);
+  });
+});
+
+describe('all of a map', () => {
+  const screens = [320, 790, 1150, 1310, 1870, 2510, 3790].map((width) => ({
+    width,
+    height: Math.round(width * 0.56),
+  }));
+  screens.push({ width: 1140, height: 1140 });
+  it('is less than a megabyte of numbers on every screen, however long the text', () => {
+    for (const pane of screens)
+      for (const count of [4096, 16_384, 20_000, 66_000, 100_000, 131_072, 400_000])
+        for (const causal of [true, false]) {
+          const size = { rows: count, columns: count };
+          const [level, view] = [wholeLevel(size, pane, causal), fitView(size, pane)];
+          const levels = [level, deepestLevel(size)];
+          const numbers = bytesOf(levels.flatMap((one) => tilesFor(one, view, size, pane, causal)));
+          expect(numbers + 2 * 4096 * 4).toBeLessThan(1_000_000);
+          expect(level - levelFor(view.zoom, 30)).toBeLessThanOrEqual(2);
+        }
+  });
+  it('is as fine as the screen where that is little', () => {
+    const pane = { width: 640, height: 640 };
+    expect(wholeLevel(large, pane, true)).toBe(levelFor(fitZoom(large, pane), 9));
+    expect(wholeLevel(small, pane, false)).toBe(0);
+    expect(wholeLevel({ rows: 1000, columns: 1000 }, { width: 1100, height: 1100 }, false)).toBe(0);
+  });
+  it('counts a tile once, and four bytes for an exact weight', () => {
+    const tile = tileAt(0, 0, 0, small);
+    expect(bytesOf([tile, tile])).toBe(4 * small.rows * small.columns);
+    expect(bytesOf([tileAt(1, 0, 0, large)])).toBe(2 * 256 * 256);
   });
 });
 

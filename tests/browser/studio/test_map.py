@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+import torch
 
+import regard
+from regard.models import Decoder, DecoderConfig
+from regard.server.studio.catalogue import StudioCatalogue
+from tests.browser.studio.conftest import serving, watched
 from tests.browser.studio.screen import Screen, number
 from tests.browser.studio.test_heads import panel, saved, seen, table
 from tests.studio_cases import TIRED
 
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Response
+
 SITE, HEAD = "decoder.1.cross", 3
+TOKENS = 8192  # of a text that has far more weights than a screen has pixels
 LONG = " ".join(f"The animal {word} the street." for word in ("crosses", "sees", "likes") * 40)
 
 
@@ -33,6 +43,56 @@ def place(screen: Screen, row: float, column: float, rows: int, columns: int) ->
     assert box
     zoom = min(64, box["width"] / columns, box["height"] / rows)
     return box["x"] + (column + 0.5) * zoom, box["y"] + (row + 0.5) * zoom
+
+
+@pytest.fixture(scope="module")
+def long_studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A studio opened with the recording of a long text."""
+    torch.manual_seed(0)
+    sizes: dict[str, Any] = {"dim": 16, "heads": 1, "feedforward": 16, "layers": 1, "positions": "sinusoidal"}
+    model = Decoder(DecoderConfig(**sizes, vocabulary=50, max_length=TOKENS)).eval()
+    file = tmp_path_factory.mktemp("long") / "long.regard"
+    with torch.no_grad(), regard.watch(model) as seen:
+        model(torch.randint(50, (1, TOKENS)))
+    seen.pool(cell=8).save(file)
+    with serving(StudioCatalogue.of([str(file)])) as address:
+        yield address
+
+
+def test_all_of_a_long_map_is_less_than_a_megabyte(browser: Browser, long_studio: str) -> None:
+    """On the largest screens, too: numbers are asked for as they are needed, and are few until somebody zooms."""
+    with watched(browser, long_studio) as screen:
+        answers: list[Response] = []
+        screen.page.on("response", lambda answer: answers.append(answer))
+
+        def fetched() -> int:
+            arrived(screen)
+            kind = "application/octet-stream"
+            numbers = (one.headers for one in answers if one.headers.get("content-type") == kind)
+            return sum(int(headers["content-length"]) for headers in numbers)
+
+        screen.page.set_viewport_size({"width": 2560, "height": 1440})
+        screen.open("map")
+        assert 0 < fetched() < 1_000_000
+        screen.button("Full screen: decoder.0.self · 0").click()
+        screen.until("document.querySelector('canvas.tiles').clientWidth > 2000")
+        screen.page.wait_for_timeout(300)  # for what may be asked for
+        before = fetched()
+        assert before < 1_000_000
+        screen.page.locator(".stage").focus()
+        for _ in range(6):
+            screen.page.keyboard.press("+")
+        screen.until("Number(document.querySelector('.stage').dataset.level) < 3")
+        assert fetched() > before
+
+
+def test_numbers_are_written_as_in_one_s_language(browser: Browser, long_studio: str) -> None:
+    with watched(browser, long_studio) as screen:
+        screen.open("map", lang="fr", row=4321, column=1234)
+        arrived(screen)
+        screen.shows(".reading", "4\u202f321")
+        screen.shows(".reading", "1\u202f234")
+        assert re.fullmatch(r".* · réunie en cases de 8 .*", screen.text(".badge"))
 
 
 @pytest.mark.parametrize("plain", [0, 1])

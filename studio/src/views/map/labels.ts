@@ -3,6 +3,7 @@
 import { labelsAlong } from '../../maths/tiles';
 import { FONT } from '../../primitives/svg';
 import type { Brush, Cover } from './cover';
+import { counted } from './place';
 
 const EVERY = 11; // pixels of a token from which on each of them is named
 
@@ -11,7 +12,7 @@ export function paintLabels(brush: Brush, cover: Cover): void {
   const { left, top, strip, pane } = layout;
   const every = view.zoom >= EVERY;
   const words = every ? 1 : layout.narrow ? 0 : 3;
-  const number = (place: number) => (every ? '' : `${place.toLocaleString()} `);
+  const label = (place: number, text: string) => (every ? text : `${counted(place)} ${text}`.trimEnd());
   const middle = every ? view.zoom / 2 : 0; // of a token that has room of its own
   const right = left - strip - 6;
   brush.textBaseline = 'middle';
@@ -20,7 +21,7 @@ export function paintLabels(brush: Brush, cover: Cover): void {
     const y = toY(row) + middle;
     if (y < top || y > top + pane.height) continue;
     const own = pointed?.row === row || selected?.row === row;
-    write(brush, cover, number(row) + cover.rowWords(row, words), right, y, right - 4, own);
+    write(brush, cover, label(row, cover.rowWords(row, words)), right, y, right - 4, own);
   }
   for (const column of labelsAlong(view.column, view.zoom, pane.width, size.columns, 17)) {
     const x = toX(column) + middle;
@@ -30,12 +31,12 @@ export function paintLabels(brush: Brush, cover: Cover): void {
     brush.textAlign = 'left';
     brush.translate(x, top - strip - 6);
     brush.rotate(-Math.PI / 3.2);
-    write(brush, cover, number(column) + cover.columnWords(column, words), 0, 0, top - strip + 12, own);
+    write(brush, cover, label(column, cover.columnWords(column, words)), 0, 0, top - strip + 12, own);
     brush.restore();
   }
   // the very row that is pointed at, whatever the zoom
   if (pointed && !every)
-    chip(brush, cover, `${pointed.row.toLocaleString()} ${cover.rowWords(pointed.row, 2)}`, toY(pointed.row));
+    chip(brush, cover, `${counted(pointed.row)} ${cover.rowWords(pointed.row, 2)}`, toY(pointed.row));
 }
 
 /** Text in no more than some pixels; the row and the column that are looked at stand out. */

@@ -1,6 +1,9 @@
 // Where the parts of a map lie: words and marginals to the left of the tiles and above them.
 
 import { CLOSEST, type MapSize, type MapView, type Pane } from '../../maths/tiles';
+import { counted } from './place';
+
+const LETTER = 8; // pixels of a digit at most, in the letters of labels
 
 export interface StageLayout {
   /** A small screen. */
@@ -18,7 +21,9 @@ export interface StageLayout {
 /** The layout for a width and the height of the window. */
 export function layoutOf(width: number, tall: number, size: MapSize): StageLayout {
   const narrow = width < 560;
-  const [left, top, over, strip] = narrow ? [66, 78, 12, 18] : [132, 104, 28, 30];
+  const [top, over, strip] = narrow ? [78, 12, 18] : [104, 28, 30];
+  const number = counted(size.rows).length * LETTER + strip + 12; // the widest that stands beside a row
+  const left = narrow ? Math.max(66, number) : 132;
   const wide = Math.max(120, width - left - over);
   const most = Math.min(Math.max(240, tall - top), CLOSEST * size.rows);
   const high = Math.max(160, Math.min(wide * (size.rows / size.columns), most));

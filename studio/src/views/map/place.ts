@@ -1,6 +1,7 @@
 // What stands in the address about a map: where it is looked at, and how.
 
 import type { SiteInfo } from '../../contract/types';
+import { settings } from '../../state/settings.svelte';
 import type { Pool, Range } from '../heads/source';
 
 export const LARGE = 256; // tokens from which on a pixel may stand for many weights
@@ -48,3 +49,6 @@ export function under(row: number, column: number, level: number, site: SiteInfo
   };
   return { rows: range(row, site.queries), columns: range(column, site.keys), all: true };
 }
+
+/** A position or a number of tokens, as a person of this language writes it. */
+export const counted = (count: number): string => count.toLocaleString(settings.language);

@@ -2,7 +2,7 @@
 
 import type { LookSource, Pool } from '../heads/source';
 import { sentenceOf } from '../../contract/requests';
-import { cellsOf, LruCache, massShare, type MapSize, type Tile, tileAt } from '../../maths/tiles';
+import { cellsOf, LruCache, massShare, numberType, type MapSize, type Tile, tileAt } from '../../maths/tiles';
 
 export interface LoadedTile extends Tile {
   numbers: Float32Array;
@@ -110,7 +110,6 @@ export class TileStore {
     this.#running.set(tile.key, control);
     let problem = '';
     try {
-      const dtype = tile.level === 0 ? 'float32' : 'float16'; // exact where single weights are read
       const found = await this.reader.tile(
         this.site,
         this.head,
@@ -118,7 +117,7 @@ export class TileStore {
         tile.columns,
         cellsOf(tile),
         this.by,
-        dtype,
+        numberType(tile.level),
         control.signal,
       );
       if (control.signal.aborted) return;
