@@ -24,11 +24,6 @@ from regard.training.evaluate.pronoun_heads import Ablation, AblationOptions, ab
 
 PLACE = Path(regard.__file__).parent / "pretrained"
 FRESH = 20261116  # a seed of the sets from which nothing was drawn before the choice was made
-SETS = {
-    "test": f"grammar:test:2000:{FRESH}",
-    "unseen": f"grammar:unseen:1000:{FRESH}",
-    "long": f"grammar:long:500:{FRESH}",
-}
 COPIED = ("config.json", "tokenizer.json", "recipe.toml")
 STEPS_LOGGED = 40
 
@@ -53,32 +48,58 @@ def copy_log(source: Path, place: Path) -> None:
     (place / "log.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def scored(name: str) -> tuple[dict[str, dict[str, float]], Ablation]:
-    """What the model gives on sentences that nobody has looked at."""
-    task = regard.load(name)
+def translator(place: Path) -> regard.Translator:
+    task = regard.load(place)
     assert isinstance(task, regard.Translator)
+    return task
+
+
+def drawn(seed: int) -> dict[str, str]:
+    """Sets of sentences, by the headings of a card."""
+    return {
+        "test": f"grammar:test:2000:{seed}",
+        "unseen": f"grammar:unseen:1000:{seed}",
+        "long": f"grammar:long:500:{seed}",
+    }
+
+
+def scored(place: Path, sets: dict[str, str]) -> dict[str, dict[str, float]]:
+    """What the model of a folder gives on each set."""
+    task = translator(place)
     found: dict[str, dict[str, float]] = {}
-    for label, data in SETS.items():
+    for label, data in sets.items():
         given = read_data(data)
-        result = look_into(evaluate(task, given, batch=128, language="fr"), task, given, name)
+        result = look_into(evaluate(task, given, batch=128, language="fr"), task, given, place)
         found[label] = {one.name: round(one.value, 2) for one in result.scores}
-    shown = sentences("test", 1500, FRESH)
-    return found, ablate_pronouns(task, sentences("valid", 1200), shown, AblationOptions())
+    return found
+
+
+def score_rows(scores: dict[str, dict[str, float]]) -> str:
+    """The rows of a card's table, a column a set."""
+    names = {"bleu": "BLEU", "chrf": "chrF", "pronoun_agreement": "il or elle right, % (chance 50)",
+             "alignment_error_rate": "alignment error rate, %"}  # fmt: skip
+    return "\n".join(
+        f"| {label} | " + " | ".join(f"{one.get(key, float('nan')):.2f}" for one in scores.values()) + " |"
+        for key, label in names.items()
+    )
+
+
+def write_run(source: Path, place: Path, found: dict[str, Any]) -> None:
+    """How long it was trained, and what it gives."""
+    run = json.loads((source / "run.json").read_text(encoding="utf-8"))
+    kept = {"status": "finished", "regard": regard.__version__, "step": run["step"], "seconds": run["seconds"]} | found
+    (place / "run.json").write_text(json.dumps(kept, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def card(scores: dict[str, dict[str, float]], heads: Ablation, seeds: list[dict[str, Any]], seed: int) -> str:
     """The model's card, from what was measured."""
-    names = {"bleu": "BLEU", "chrf": "chrF", "pronoun_agreement": "il or elle right, % (chance 50)",
-             "alignment_error_rate": "alignment error rate, %"}  # fmt: skip
-    rows = [f"| {label} | " + " | ".join(f"{scores[one].get(key, float('nan')):.2f}" for one in SETS) + " |"
-            for key, label in names.items()]  # fmt: skip
     lines = [f"| {line.name} | {' '.join(f'{site}:{head}' for site, head in line.heads) or '-'} | "
              f"{line.scores.agreement:.1f} | {line.scores.bleu:.2f} |" for line in heads.test_rows]  # fmt: skip
     table = [f"| {row['seed']}{' (ships)' * (row['seed'] == seed)} | {row['bleu']:.2f} | {row['agreement']:.1f} | "
              f"{len(row['wrong'])} | {silenced(row)} |" for row in seeds]  # fmt: skip
     return TEMPLATE.format(
-        rows="\n".join(rows), lines="\n".join(lines), seeds="\n".join(table), count=len(seeds),
-        few=sum(map(few, seeds)), seed=seed, fresh=FRESH, sets=", ".join(SETS.values()),
+        rows=score_rows(scores), lines="\n".join(lines), seeds="\n".join(table), count=len(seeds),
+        few=sum(map(few, seeds)), seed=seed, fresh=FRESH, sets=", ".join(drawn(FRESH).values()),
     )  # fmt: skip
 
 
@@ -139,12 +160,12 @@ def main() -> None:
     arguments = parser.parse_args()
     place = PLACE / "grammar"
     copy(arguments.folder, place)
-    run = json.loads((arguments.folder / "run.json").read_text(encoding="utf-8"))
     app(["align", str(place), "grammar:valid:300", "--save"], standalone_mode=False)
-    scores, heads = scored(str(place))
-    kept = {"status": "finished", "regard": regard.__version__, "step": run["step"], "seconds": run["seconds"],
-            "scores": scores, "heads": heads.to_dict() | {"alone": []}}  # fmt: skip
-    (place / "run.json").write_text(json.dumps(kept, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    scores = scored(place, drawn(FRESH))
+    heads = ablate_pronouns(
+        translator(place), sentences("valid", 1200), sentences("test", 1500, FRESH), AblationOptions()
+    )
+    write_run(arguments.folder, place, {"scores": scores, "heads": heads.to_dict() | {"alone": []}})
     seeds = json.loads(arguments.seeds.read_text(encoding="utf-8"))
     seed = int(arguments.folder.name.rpartition("-")[2])
     (place / "README.md").write_text(card(scores, heads, seeds, seed), encoding="utf-8")

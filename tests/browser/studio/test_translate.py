@@ -211,8 +211,12 @@ def test_what_2014_2015_and_2017_could_look_at(screen: Screen, tmp_path: Path) -
     found = rows(screen, "2014, 2015, 2017", tmp_path)
     cross = subject().see(CAT).weights(SITE)[:].mean(0)[1]
     assert [row["weight"] for row in found if row["year"] == "2017"] == pytest.approx(cross.tolist(), abs=1e-6)
-    assert all(row["weight"] is None for row in found if row["year"] != "2017")  # no recurrent model is open
-    assert "regard train grammar-tiny-rnn --out FOLDER" in screen.text("article[aria-label='2015']")
+    assert all(row["weight"] is None for row in found if row["year"] == "2014")
+    assert {row["model"] for row in found if row["year"] == "2015"} == {"grammar-rnn"}  # the one that ships
+    recurrent = open_subject("grammar-rnn", "cpu").see(CAT, "Le chat dort.")  # made to say what the other said
+    additive = recurrent.weights(recurrent.sites[-1])[:].mean(0)[1]
+    shown = [row["weight"] for row in found if row["year"] == "2015"]
+    assert shown == pytest.approx(additive.tolist(), abs=1e-6)
     svg = saved(screen, "2014, 2015, 2017", "Picture, SVG", tmp_path).read_text(encoding="utf-8")
     assert svg.count("<svg") == 4
     assert saved(screen, "Beams: what it thought of", "Picture, PNG", tmp_path).read_bytes().startswith(b"\x89PNG")

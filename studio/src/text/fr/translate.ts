@@ -86,9 +86,7 @@ export default {
     'Regarde {source} jetons de la source et {own} des siens (le début compris), chacun directement.',
   era2014Origin: 'Un dessin : sans attention, il n’y a pas de poids à montrer.',
   realNumbers: 'Poids réels, de {model}.',
-  noRecurrent:
-    'Un dessin : aucun modèle de cette sorte n’est ouvert pour ces langues. Entraînez-en un, puis ouvrez-le aussi :',
-  noRecurrentHere: 'Un dessin : aucun modèle de cette sorte n’est ouvert pour ces langues.',
+  noRecurrent: 'Un dessin : aucun modèle de cette sorte n’est ouvert pour ces langues.',
   noTransformer: 'Un dessin : aucun Transformer n’est ouvert pour ces langues.',
   noModels: 'Aucun traducteur n’est ouvert',
   noModelsNote: 'Démarrez le studio avec un traducteur :',
