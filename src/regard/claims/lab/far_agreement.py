@@ -68,16 +68,16 @@ def links(rng: Random, count: int) -> list[Phrase]:
     longer = rng.choice([some for some in range(count // (LINK + 1) + 1) if (count - some * (LINK + 1)) % LINK == 0])
     kinds = [True] * longer + [False] * ((count - longer * (LINK + 1)) // LINK)
     rng.shuffle(kinds)
-    said = [one for one in describing(PERSON) if not one.predicative]
-    return [join(OF, person(rng, (rng.choice(said),) if kind else ()).phrase) for kind in kinds]
+    adjectives = [one for one in describing(PERSON) if not one.predicative]
+    return [join(OF, person(rng, (rng.choice(adjectives),) if kind else ()).phrase) for kind in kinds]
 
 
 def far_sentence(rng: Random, distance: int) -> Sentence:
     """The adjective stands so many words of English behind its noun."""
     head = person(rng)
     between = links(rng, distance - NEAREST)
-    said = join(be(head.features, rng.choice(TENSES)), predicate(rng.choice(qualities()), head.features))
-    return written(ended(join(rng.choice(OPENINGS), head.phrase, *between, said), "far"), "far")
+    verb = join(be(head.features, rng.choice(TENSES)), predicate(rng.choice(qualities()), head.features))
+    return written(ended(join(rng.choice(OPENINGS), head.phrase, *between, verb), "far"), "far")
 
 
 def far_sentences(name: str, distances: Sequence[int]) -> Iterator[Sentence]:
