@@ -57,41 +57,6 @@ def pick_word(screen: Screen, line: str, word: str) -> None:
     screen.page.get_by_role("group", name=line, exact=True).get_by_text(word, exact=True).click()
 
 
-COUNTING = """
-  window.done = { clicks: 0, keys: 0 };
-  addEventListener('click', (event) => event.isTrusted && event.detail && window.done.clicks++, true);
-  addEventListener('keydown', () => window.done.keys++, true);
-"""
-
-
-def test_two_clicks_tell_what_it_stood_for_and_which_head_mattered(newcomer: Screen) -> None:
-    """For a person who has never seen the studio, from the page that it opens with: Heads, then the word.
-
-    The page itself counts; and what it says is so: no head matters more, and of all words this one is looked at most.
-    """
-    page = newcomer.page
-    page.add_init_script(COUNTING)
-    page.goto(f"{newcomer.studio}/?lang=en")
-    page.get_by_role("link", name="Heads").click()
-    pick_word(newcomer, "Read", "it")
-    story = panel(newcomer, "Which heads mattered for “il”")
-    story.get_by_role("button", name="Silence it").wait_for()
-    assert page.evaluate("window.done") == {"clicks": 2, "keys": 0}
-    name, _, looks = (part.strip() for part in re.split(r"(× [\d.]+)", story.locator("li").first.inner_text()))
-    site, head = name.split(" · ")
-    assert "it looks at animal" in " ".join(looks.split())
-    model = regard.load("en-fr", "cpu")
-    with regard.watch(model) as recording:
-        model.translate([TIRED], beams=1)
-    queries, keys = ([str(token).strip(" ▁") for token in side] for side in recording.labels(site))
-    row = recording.weights(site, int(head))[queries.index("it")]
-    assert keys[int(row.argmax())] == "animal"
-    listed = story.locator("li").all_inner_texts()
-    times = [float(re.findall(r"× ([\d.]+)", one)[0]) for one in listed]
-    assert times == sorted(times)
-    assert times[0] < 0.9
-
-
 def test_a_newcomer_finds_what_it_stood_for_and_which_head_mattered(screen: Screen, tmp_path: Path) -> None:
     """From the first page, by clicking alone: Heads, then the word."""
     screen.open("steps")
@@ -190,6 +155,27 @@ def test_pictures_can_be_taken_along(screen: Screen, tmp_path: Path) -> None:
     title = "decoder.2.cross · head 0"
     assert "<path" in saved(screen, title, "Picture, SVG", tmp_path).read_text(encoding="utf-8")
     assert saved(screen, title, "Picture, PNG", tmp_path).read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_story_and_the_change_are_pictures_too(screen: Screen, tmp_path: Path) -> None:
+    opened(screen, word="source:8", do="decoder.1.cross~3~silence")
+    panel(screen, "Which heads mattered for").get_by_text("The head that mattered most").wait_for()
+    panel(screen, "What if").locator(".tokens").wait_for()
+    story = saved(screen, "Which heads mattered for", "Picture, SVG", tmp_path).read_text(encoding="utf-8")
+    assert "decoder.1.cross · 3" in story
+    assert story.count("× ") == 5  # as many heads as are shown
+    kept = table(screen, "What if", tmp_path)
+    change = saved(screen, "What if", "Picture, SVG", tmp_path).read_text(encoding="utf-8")
+    assert change.count("<circle") == 2 * len(kept)
+
+
+@pytest.mark.parametrize(("text", "pronoun"), [(TIRED, "il"), (TIRED.replace("tired", "wide"), "elle")])
+def test_a_word_is_paired_with_what_it_became(screen: Screen, text: str, pronoun: str) -> None:
+    """By the heads that align words, where it is known which do."""
+    opened(screen, text=text)
+    pick_word(screen, "Read", "it")
+    panel(screen, f"Which heads mattered for “{pronoun}”").get_by_text("The head that mattered most").wait_for()
+    assert "it ⟶ " + pronoun in screen.text(".from")
 
 
 def test_hostile_tokens_are_text(screen: Screen) -> None:

@@ -17,6 +17,8 @@ export default {
   saying: 'The model says it again with the change…',
   sentence: 'The text, and what the model made of it',
   pickWord: 'Click a word to see which heads mattered for it.',
+  tryIt: 'Try “it”: which noun does it stand for?',
+  pickOther: 'Click another word, or the same one again to let it go.',
   pickHead: 'Click a word, or pick a head below.',
   read: 'Read',
   wrote: 'Wrote',
@@ -122,6 +124,8 @@ export default {
   'story.note': 'Each head was silenced in turn: × 0.10 means that the word became ten times less likely.',
   'story.whole':
     'Each head was silenced in turn: what the probability of the whole output is multiplied by, token by token.',
+  'story.most':
+    'The head that mattered most is {name}: there “{query}” looks at “{key}”, with {weight} of its attention.',
   'story.gender':
     'French has il for a masculine noun (l’animal) and elle for a feminine one (la rue): this word tells which noun “it” stands for.',
   'story.busy': 'Silencing each head in turn…',

@@ -17,6 +17,8 @@ export default {
   saying: 'Le modèle le redit avec ce changement…',
   sentence: 'Le texte, et ce que le modèle en a fait',
   pickWord: 'Cliquez sur un mot pour voir quelles têtes ont compté pour lui.',
+  tryIt: 'Essayez « it » : de quel nom tient-il lieu ?',
+  pickOther: 'Cliquez sur un autre mot, ou de nouveau sur le même pour le lâcher.',
   pickHead: 'Cliquez sur un mot, ou choisissez une tête ci-dessous.',
   read: 'Lu',
   wrote: 'Écrit',
@@ -125,6 +127,8 @@ export default {
     'Chaque tête a été réduite au silence à son tour : × 0.10 veut dire que le mot est devenu dix fois moins probable.',
   'story.whole':
     'Chaque tête a été réduite au silence à son tour : ce par quoi la probabilité de toute la sortie est multipliée, token par token.',
+  'story.most':
+    'La tête qui a le plus compté est {name} : là, « {query} » regarde « {key} », avec {weight} de son attention.',
   'story.gender':
     'Le français a « il » pour un nom masculin (l’animal) et « elle » pour un nom féminin (la rue) : ce mot dit de quel nom « it » tient lieu.',
   'story.busy': 'Chaque tête est réduite au silence à son tour…',

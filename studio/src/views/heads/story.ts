@@ -76,18 +76,25 @@ export function shareOfEffects(ranked: readonly Ranked[]): Map<string, number> {
 }
 
 /**
- * Which written token each word of the source became. Weights between the two texts are summed over heads, then paired
- * off, the strongest pair first and every word once: so a word that is looked at from everywhere still has one partner.
+ * Which written token each word of the source became. Weights between the two texts are summed over the heads that are
+ * known to align words, over all of them where none are known; then they are paired off, the strongest pair first and
+ * every word once: so a word that is looked at from everywhere still has one partner.
  */
 export function wordPairs(look: Look, weightsOf: (site: string) => Float32Array | null): Map<number, number> {
   const [rows, columns] = [look.written.length, look.source.length];
   const sums = new Float64Array(rows * columns);
+  const known = look.sites.some((one) => one.site === look.alignment?.site) ? look.alignment : null;
+  const later = known?.row === 'input' ? columns : 0; // the row that reads a token stands after the one that writes it
   for (const site of look.sites) {
+    if (known && site.site !== known.site) continue;
     const all = site.rows === 'target' && site.columns === 'source' ? weightsOf(site.site) : null;
     if (!all || site.queries < rows || site.keys !== columns) continue;
-    for (let head = 0; head < site.heads; head++) {
-      for (let at = 0; at < sums.length; at++) sums[at] += all[head * site.queries * columns + at];
-    }
+    const size = site.queries * columns;
+    site.head_numbers.forEach((number, head) => {
+      if (known?.heads.length && !known.heads.includes(number)) return;
+      for (let at = 0; at < Math.min(sums.length, size - later); at++)
+        sums[at] += all[head * size + later + at];
+    });
   }
   return pairOff(sums, rows, columns);
 }

@@ -17,6 +17,9 @@ export function readable(token: string, longest = LONGEST): string {
   return plain.replace(/\n/g, '⏎').replace(/\s/g, '␣') || '∅';
 }
 
+/** A token inside a sentence: whichever way it is written, the words around it stay in order. */
+export const isolated = (token: string): string => `\u2068${token}\u2069`;
+
 /** How a row is called: a row of a decoder by the token that it writes. */
 export function rowName(look: Look, site: SiteInfo, row: number): string {
   if (site.writes && site.rows === 'target' && look.written[row] !== undefined)
