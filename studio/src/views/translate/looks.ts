@@ -68,6 +68,10 @@ export function strongest(weights: ArrayLike<number>, count: number, least = 0):
   return order.sort((a, b) => weights[b] - weights[a]).slice(0, count);
 }
 
+/** Of a map, what every row gives one column: who looks at this key. */
+export const lookersAt = (map: ArrayLike<number>, rows: number, columns: number, column: number): number[] =>
+  Array.from({ length: rows }, (_, row) => map[row * columns + column]);
+
 export interface Link {
   row: number;
   column: number;

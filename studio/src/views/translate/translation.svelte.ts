@@ -90,6 +90,22 @@ export class Translation {
         : 0;
   });
 
+  /** The token of the source that a person picked; null where none is. */
+  readonly picked = $derived.by(() => {
+    const index = Number(this.address.params.source ?? NaN);
+    return Number.isInteger(index) && index >= 0 && index < (this.look?.source.length ?? 0) ? index : null;
+  });
+
+  /** Pick a token of the source; let it go where it is picked already. */
+  pickSource(index: number): void {
+    this.address.set({ source: this.picked === index ? null : index }, { push: true });
+  }
+
+  /** To the step that wrote this token, and from a token of the source back to it. */
+  pickStep(index: number): void {
+    this.address.set({ step: index + 1, source: null, node: null }, { push: true });
+  }
+
   // What was looked at.
   readonly layers = $derived.by(() => (this.look ? layersOf(this.look) : []));
   readonly alignment = $derived.by(() => this.look?.alignment ?? null);
@@ -157,7 +173,8 @@ export class Translation {
   /** Another text, model or number of beams: what was forced belonged to the old ones. */
   choose(changes: Record<string, string | number | null>, push = true): void {
     this.#undo = [];
-    this.address.set({ prefix: null, forced: null, step: null, node: null, ...changes }, { push });
+    const fresh = { prefix: null, forced: null, step: null, node: null, source: null };
+    this.address.set({ ...fresh, ...changes }, { push });
   }
 
   #change(prefix: readonly number[], forced: readonly number[]): void {

@@ -1,0 +1,118 @@
+"""Every word of the page Translate can be picked, by mouse, finger and keyboard; a link carries what is picked."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from regard.lens.analysis.subject import open_subject
+from regard.lens.recording_api import Recording
+from tests.browser.studio.screen import Screen
+from tests.studio_cases import CAT
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+SITE = "decoder.2.cross"  # where `grammar` aligns words: all heads, averaged
+
+
+@cache
+def seen() -> Recording:
+    return open_subject("grammar", "cpu").see(CAT)
+
+
+def ready(screen: Screen) -> None:
+    screen.eventually(lambda: screen.page.locator("[data-reading=source]").all_inner_texts(), lambda found: any(found))
+
+
+def opened(screen: Screen, **params: Any) -> Any:
+    """The panel of lines between the two sentences."""
+    screen.open("translate", **({"model": "grammar", "text": CAT} | params))
+    ready(screen)
+    return screen.page.locator("section.panel").filter(
+        has=screen.page.get_by_role("heading", name="Who looked at whom")
+    )
+
+
+def most_of(weights: Any, names: list[str]) -> str:
+    best = int(weights.argmax())
+    return f"{names[best]} {100 * float(weights[best]):.2g}%"
+
+
+def test_a_word_of_the_source_tells_who_looked_at_it(screen: Screen) -> None:
+    lines = opened(screen)
+    weights = seen().weights(SITE)[:].mean(0)
+    source = [str(token).strip() for token in seen().tokens]
+    written = [str(token).strip() for token in seen().target_tokens[1:]]
+    cat = source.index("cat")
+    assert lines.locator("path.strong").count() > 0
+    lines.get_by_role("button", name="cat", exact=True).click()
+    screen.page.mouse.move(0, 0)
+    expected = most_of(weights[:, cat], [*written, "</s>"])
+    screen.shows("[data-reading=alignment]", f"cat ⟵ {expected}")
+    assert screen.params()["source"] == str(cat)
+    strong = lines.locator("path.strong title").all_text_contents()
+    assert strong
+    assert all("→ cat: " in title for title in strong)
+    screen.page.reload()  # the link has it
+    ready(screen)
+    screen.shows("[data-reading=alignment]", f"cat ⟵ {expected}")
+    lines.get_by_role("button", name="chat", exact=True).click()  # and from the source back to a step
+    assert screen.params()["step"] == "2"
+    assert "source" not in screen.params()
+    screen.shows("[data-reading=alignment]", f"chat ⟶ {most_of(weights[1], source)}")
+
+
+def test_words_that_a_step_looked_at_can_be_picked_by_keyboard(screen: Screen) -> None:
+    opened(screen, step=3)
+    source = screen.page.get_by_role("group", name="In the source", exact=True).get_by_role("button")
+    source.first.focus()
+    screen.page.keyboard.press("ArrowRight")
+    screen.page.keyboard.press("Enter")
+    assert screen.params()["source"] == "1"
+    screen.shows("[data-reading=alignment]", "cat ⟵")
+    screen.page.keyboard.press("Enter")  # and let go
+    assert "source" not in screen.params()
+    own = screen.page.get_by_role("group", name="Among what it had written").get_by_role("button")
+    own.nth(1).click()  # "Le", which stands behind the start
+    assert screen.params()["step"] == "1"
+
+
+def test_a_finger_picks_too(browser: Browser, screen: Screen) -> None:
+    context = browser.new_context(has_touch=True, viewport={"width": 375, "height": 740})
+    try:
+        page = context.new_page()
+        page.goto(f"{screen.studio}/?lang=en#/translate?model=grammar&text={CAT}")
+        lines = page.locator("section.panel").filter(has=page.get_by_role("heading", name="Who looked at whom"))
+        lines.get_by_role("button", name="cat", exact=True).tap()
+        lines.locator("[data-reading=alignment]", has_text="cat ⟵").wait_for()
+    finally:
+        context.close()
+
+
+@pytest.mark.parametrize("index", ["99", "-1", "x"])
+def test_a_word_that_is_not_there_is_none(screen: Screen, index: str) -> None:
+    lines = opened(screen, source=index)
+    assert lines.locator("g.token[aria-pressed=true]").count() == 0
+    assert "⟶" in screen.text("[data-reading=alignment]")
+
+
+def test_what_else_it_thought_of_is_a_picture_too(screen: Screen, tmp_path: Path) -> None:
+    opened(screen, step=2)
+    heading = screen.page.get_by_role("heading", name="Instead of “chat”")
+    panel = screen.page.locator("section.panel").filter(has=heading)
+    files = {}
+    for kind in ("Picture, SVG", "Table, JSON"):
+        panel.locator("summary").click()
+        with screen.page.expect_download() as loading:
+            panel.get_by_role("button", name=kind).click()
+        files[kind] = tmp_path / loading.value.suggested_filename
+        loading.value.save_as(files[kind])
+    rows = json.loads(files["Table, JSON"].read_text(encoding="utf-8"))
+    picture = files["Picture, SVG"].read_text(encoding="utf-8")
+    assert picture.count('height="8"') == 2 * len(rows)  # a track and a bar each
+    assert "chat ✓" in picture
