@@ -54,6 +54,7 @@ def test_typing_a_sentence_and_changing_every_setting(screen: Screen) -> None:
     assert temperature == 2
     settings = {"heads": 2, "causal": True, "positions": True, "scale": "none", "temperature": 2}
     compare(screen, settings, head=1)
+    assert {"scale": "none", "t": "2"}.items() <= screen.params().items()
     screen.page.reload()  # the address has all of it
     screen.page.wait_for_selector("[data-step=z]")
     compare(screen, settings, head=1)
@@ -185,6 +186,37 @@ def test_the_tour_can_be_walked_and_left(screen: Screen) -> None:
     screen.button("Leave the tour").click()
     screen.page.wait_for_selector(".equation")
     assert screen.params() == {"mask": "causal"}
+
+
+@pytest.mark.parametrize("step", range(2, 7))
+def test_a_step_of_the_tour_is_one_screen(screen: Screen, step: int) -> None:
+    """Words, numbers, how they came about, and the way on, without scrolling on a laptop."""
+    screen.page.set_viewport_size({"width": 1280, "height": 720})
+    screen.open(mode="tour", step=step)
+    parts = screen.page.locator(".tour .step, .tour aside, .tour .moves")
+    bottoms = parts.evaluate_all("found => found.map(one => one.getBoundingClientRect().bottom)")
+    assert len(bottoms) == 3
+    assert max(bottoms) <= 720
+
+
+def test_it_ends_with_a_way_to_a_trained_model(screen: Screen) -> None:
+    screen.open(mode="tour", step=6)
+    screen.page.get_by_role("link", name="which word did “it” stand for").click()
+    screen.page.get_by_role("group", name="Read", exact=True).get_by_text("it", exact=True).wait_for()
+    assert screen.page.get_by_label("Model", exact=True).input_value() == "en-fr"
+
+
+def test_nothing_is_left_free_under_the_page_on_a_phone(screen: Screen) -> None:
+    """Until a number is explained at the foot of the screen: then the last line can be scrolled out from under it."""
+    screen.phone()
+    screen.open()
+    last = "document.querySelector('.command').getBoundingClientRect().bottom"
+    free = f"document.documentElement.scrollHeight - (scrollY + {last})"
+    assert screen.page.evaluate(free) < 200
+    screen.cell("x", 0, 0).click()
+    dock = screen.page.wait_for_selector(".dock")
+    assert dock is not None
+    assert screen.page.evaluate(free) >= dock.evaluate("dock => dock.clientHeight")
 
 
 def test_pictures_and_tables_to_take_along(screen: Screen, tmp_path: Path) -> None:

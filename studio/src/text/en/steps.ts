@@ -1,6 +1,8 @@
 export default {
   title: 'Attention, step by step',
   lead: 'Every number of it, live. Change a word, a number or a setting, and all that follows changes at once; point at a number to see where it comes from.',
+  onward: 'Then see it at work in a trained translator:',
+  'onward.link': 'which word did “it” stand for, and which head mattered?',
   mode: 'How to use this page',
   'mode.explore': 'Explore',
   'mode.tour': 'Guided tour',

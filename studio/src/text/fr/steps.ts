@@ -1,6 +1,8 @@
 export default {
   title: 'L’attention, pas à pas',
   lead: 'Tous ses nombres, en direct. Changez un mot, un nombre ou un réglage : toute la suite change aussitôt ; pointez un nombre pour voir d’où il vient.',
+  onward: 'Puis voyez-la à l’œuvre dans un traducteur entraîné :',
+  'onward.link': 'de quel mot « it » tenait-il lieu, et quelle tête a compté ?',
   mode: 'Comment utiliser cette page',
   'mode.explore': 'Explorer',
   'mode.tour': 'Visite guidée',
