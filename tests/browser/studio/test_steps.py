@@ -168,6 +168,58 @@ def test_checking_what_a_learner_computed(screen: Screen) -> None:
     assert "0 of 51 right" in screen.text(".progress")
 
 
+def explained(screen: Screen, step: str, row: int, column: int) -> str:
+    """What is said of a number that is pointed at, on one line."""
+    screen.cell(step, row, column).hover()
+    screen.page.wait_for_selector(f".explain[data-cell='{step}:0,{row},{column}']")
+    return " ".join(screen.text(".explain").split())
+
+
+def texts(screen: Screen, step: str) -> list[list[str]]:
+    """A matrix as it stands on the screen, also where it has no numbers."""
+    rows = screen.page.locator(f"[data-step={step}][data-head='0'] tbody tr").all()
+    return [[text.strip() for text in row.locator("td.cell").all_inner_texts()] for row in rows]
+
+
+def test_a_check_gives_no_number_away_before_it_is_found(screen: Screen) -> None:
+    """Neither in what goes into another number, nor in a matrix that would tell it."""
+    screen.open(mode="check", mask="causal", heads=1)
+    assert "1 ? × ? = ? 2 ? × ? = ?" in explained(screen, "scores", 2, 1)
+    assert "? / 1.4142" in explained(screen, "scaled", 2, 1)
+    assert "love e? = ?" in explained(screen, "weights", 2, 1)
+    assert "love ? × ? = ?" in explained(screen, "output", 2, 1)
+    masked = texts(screen, "masked")
+    assert masked == [["?", "−∞", "−∞"], ["?", "?", "−∞"], ["?", "?", "?"]]
+    assert "?" in explained(screen, "masked", 2, 1).split()
+    screen.cell("masked", 2, 1).dblclick()
+    assert screen.page.locator("[data-step=masked] input").count() == 0
+    for column, typed in enumerate(("2", "7")):  # right and wrong
+        screen.cell("q", 2, column).click()
+        screen.page.keyboard.type(typed)
+        screen.page.keyboard.press("Enter")
+    assert "1 2 × ? = ? 2 7 × ? = ?" in explained(screen, "scores", 2, 1)  # what the learner has, right or wrong
+    screen.cell("scaled", 2, 1).click()
+    screen.page.keyboard.type("1.414")
+    screen.page.keyboard.press("Enter")
+    assert texts(screen, "masked")[2] == ["?", "1.414", "?"]
+
+
+def test_a_check_of_several_heads_gives_no_output_away(screen: Screen) -> None:
+    screen.open(mode="check", heads=2)
+    for step in ("concat", "z"):
+        assert {cell for row in texts(screen, step) for cell in row} == {"?"}
+    assert "? ×" in explained(screen, "z", 0, 0)
+    for head in (0, 1):
+        screen.find("#step-mix").get_by_role("radiogroup").get_by_text(str(head + 1), exact=True).click()
+        true = regard.steps(example="i-love-ai", heads=2).values["output"][head, 0, 0]
+        screen.cell("output", 0, 0, head).click()
+        screen.page.keyboard.type(f"{float(true):.6f}")
+        screen.page.keyboard.press("Enter")
+    assert "?" not in texts(screen, "concat")[0]
+    assert "?" not in texts(screen, "z")[0]
+    assert set(texts(screen, "z")[1]) == {"?"}
+
+
 def test_the_tour_can_be_walked_and_left(screen: Screen) -> None:
     screen.open()
     screen.page.get_by_text("Guided tour").click()
