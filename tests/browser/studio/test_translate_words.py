@@ -116,3 +116,22 @@ def test_what_else_it_thought_of_is_a_picture_too(screen: Screen, tmp_path: Path
     picture = files["Picture, SVG"].read_text(encoding="utf-8")
     assert picture.count('height="8"') == 2 * len(rows)  # a track and a bar each
     assert "chat ✓" in picture
+
+
+LONG = "The animal didn't cross the street because it was too tired, and the cat sleeps because it is tired too."
+
+
+def test_what_the_three_kinds_of_model_leave_out_is_counted(screen: Screen) -> None:
+    """The vector of 2014 comes after the last token, so the last tokens are in sight."""
+    opened(screen, text=LONG, step=23)
+    source = [str(token) for token in open_subject("grammar", "cpu").see(LONG).tokens]
+    for year in ("2014", "2017"):
+        picture = screen.page.locator(f"article[aria-label='{year}'] svg")
+        words = picture.locator("g.word:not(.past, .now)").all_text_contents()
+        counts = picture.locator("text.head:not(.own)").all_text_contents()
+        left_out = [int(text) for text in counts if text.startswith("+")]
+        assert len(words) + sum(left_out) == len(source) > len(words)
+        past = picture.locator("g.past").count()
+        assert past + int(picture.locator("text.head.own").text_content() or 0) == 22 > past
+        if year == "2014":
+            assert words[-1].strip() == "</s>"
