@@ -123,8 +123,8 @@ LONG = "The animal didn't cross the street because it was too tired, and the cat
 
 def test_what_the_three_kinds_of_model_leave_out_is_counted(screen: Screen) -> None:
     """The vector of 2014 comes after the last token, so the last tokens are in sight."""
-    opened(screen, text=LONG, step=23)
-    source = [str(token) for token in open_subject("grammar", "cpu").see(LONG).tokens]
+    opened(screen, model="en-fr", text=LONG, step=23)
+    source = [str(token) for token in open_subject("en-fr", "cpu").see(LONG).tokens]
     for year in ("2014", "2017"):
         picture = screen.page.locator(f"article[aria-label='{year}'] svg")
         words = picture.locator("g.word:not(.past, .now)").all_text_contents()
