@@ -20,7 +20,7 @@ def claim(
     full: bool = typer.Option(False, help="The long form: more seeds, larger models, real text; wants a GPU."),
     data: Path | None = typer.Option(None, metavar="DIR", help="Where real text lies, for --full."),
     seeds: str | None = typer.Option(None, metavar="0,1,2", help="Which seeds, instead of the claim's own."),
-    html: str | None = typer.Option(None, metavar="[FILE.html]", help="A page; with --all a folder of pages."),
+    html: str | None = typer.Option(None, metavar="[FILE.html]", help="A page; with --all one of all of them."),
     svg: str | None = typer.Option(None, metavar="[FILE.svg]", help="The plot."),
     json: bool = typer.Option(False, "--json", help="Verdict, numbers with intervals, rule and seeds, as JSON."),
     device: str = typer.Option("cpu", help="cpu, cuda, mps or auto."),
@@ -35,6 +35,8 @@ def claim(
         return
     if name is not None and every:
         raise InputError("a name and --all ask for two things", found=f"{name} --all", do="give one of the two")
+    if every and svg is not None:
+        raise InputError("--svg draws one claim", found="--all --svg", do="give a name, or --html for all plots")
     options = {
         "full": full, "data": data, "seeds": seeds_of(seeds), "device": device_name(device), "processes": cores(),
     }  # fmt: skip
@@ -76,27 +78,30 @@ def tried(name: str, options: dict[str, Any]) -> Result:
 def try_all(options: dict[str, Any], html: str | None, json: bool) -> None:
     """Every claim in turn. One that breaks is told, the others go on, and the command fails at the end."""
     from regard.claims.claim_names import NAMES
+    from regard.claims.draw.result_page import results_page
     from regard.claims.draw.result_view import verdicts_view
 
-    results: list[dict[str, Any]] = []
+    results: list[Result] = []
+    failed: dict[str, str] = {}
     rows: list[tuple[str, str, float]] = []
     for name in NAMES:
         try:
             result = tried(name, options)
-        except RegardError as error:
-            typer.echo(f"regard: {name}: {error}", err=True)
+        except Exception as error:
+            failed[name] = str(error) if isinstance(error, RegardError) else f"{type(error).__name__}: {error}"
+            typer.echo(f"regard: {name}: {failed[name]}", err=True)
             rows.append((name, "could not be tried", 0.0))
             continue
-        results.append(result.to_dict())
+        results.append(result)
         rows.append((name, result.verdict, result.provenance.seconds))
         typer.echo(f"{name}: {result.verdict} ({result.provenance.seconds:.0f} s)", err=True)
-        if html not in (None, STANDARD):
-            result.to_html(Path(str(html)) / f"{name}.html")
+    if html is not None:
+        write(results_page([(one.to_dict(), one.measurement) for one in results], failed), html)
     if json:
-        write(as_json(results), STANDARD)
-    else:
+        write(as_json([one.to_dict() for one in results]), STANDARD)
+    elif html is None:
         show(verdicts_view(rows))
-    if len(results) < len(NAMES):
+    if failed:
         raise typer.Exit(1)
 
 

@@ -1,7 +1,8 @@
-"""A result as a page that stands alone, and as the part of a page that the book puts between its own."""
+"""A result, or many, as a page that stands alone."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from html import escape
 from importlib.resources import files
 from typing import Any
@@ -13,22 +14,48 @@ from regard.claims.measurement import Measurement, ResultTable
 
 
 def result_page(facts: dict[str, Any], measurement: Measurement) -> str:
+    body = f"<h1>“{escape(facts['statement'])}”</h1>{result_part(facts, measurement)}"
+    return document(f"{facts['name']}: {facts['verdict']}", body)
+
+
+def results_page(results: Sequence[tuple[dict[str, Any], Measurement]], failed: Mapping[str, str]) -> str:
+    """Many claims on one page: a table of all verdicts, those that could not be tried among them, then each claim."""
+    rows = "".join(
+        f'<tr><td><a href="#{facts["name"]}">{escape(facts["name"])}</a></td><td>{escape(facts["statement"])}</td>'
+        f'<td class="{verdict_class(facts)}">{escape(facts["verdict"])}</td></tr>'
+        for facts, _ in results
+    )
+    rows += "".join(
+        f"<tr><td>{escape(name)}</td><td>{escape(error)}</td><td>could not be tried</td></tr>"
+        for name, error in failed.items()
+    )
+    parts = "".join(
+        f'<article id="{facts["name"]}"><h1>“{escape(facts["statement"])}”</h1>{result_part(facts, one)}</article>'
+        for facts, one in results
+    )
+    table = f'<table class="verdicts"><tbody>{rows}</tbody></table>'
+    return document("Claims, tried", f"<h1>Claims, tried</h1><section>{table}</section>{parts}")
+
+
+def document(title: str, body: str) -> str:
     style = files("regard.claims.draw").joinpath("page.css").read_text(encoding="utf-8")
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(facts['name'])}: {escape(facts['verdict'])}</title><style>{style}</style></head>"
-        f"<body><main><h1>“{escape(facts['statement'])}”</h1>{result_part(facts, measurement)}</main></body></html>\n"
+        f"<title>{escape(title)}</title><style>{style}</style></head><body><main>{body}</main></body></html>\n"
     )
+
+
+def verdict_class(facts: dict[str, Any]) -> str:
+    return f"verdict {facts['verdict'].replace(' ', '-')}"
 
 
 def result_part(facts: dict[str, Any], measurement: Measurement) -> str:
     """Everything but the sentence itself."""
-    kind = facts["verdict"].replace(" ", "-")
     remarks = "".join(f"<li>{escape(remark)}</li>" for remark in facts["remarks"])
     return "".join(
         [
-            f'<p class="verdict {kind}">{escape(facts["verdict"])}</p>',
+            f'<p class="{verdict_class(facts)}">{escape(facts["verdict"])}</p>',
             '<dl class="about">',
             *(
                 f"<dt>{name}</dt><dd>{escape(text)}</dd>"
