@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from regard.claims.lab.fit import Fit, fit
 from regard.claims.lab.pair_task import END, PAD, START, BytePairIds, Ids, WordIds, lines
 from regard.claims.setting import Setting
+from regard.errors import InputError
 from regard.models import Decoder, DecoderConfig
 from regard.text.grammar import sentences
 from regard.text.tokenizer import padded
@@ -63,7 +64,10 @@ def wikitext_rows(folder: Path) -> LanguageTask:
         ids = [one for text in some for one in pieces.encode(text)]
         return tuple(tuple(ids[first : first + ROW]) for first in range(0, len(ids) - ROW + 1, ROW))
 
-    return LanguageTask(rows(texts["train"]), rows(texts["valid"]), pieces.size)
+    task = LanguageTask(rows(texts["train"]), rows(texts["valid"]), pieces.size)
+    if not task.train or not task.valid:
+        raise InputError(f"{folder} has too little text", found=f"no row of {ROW} tokens", do="give all of WikiText-2")
+    return task
 
 
 @dataclass(frozen=True)

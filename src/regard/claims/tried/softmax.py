@@ -14,6 +14,7 @@ from regard.claims.measurement import LinePlot, Measurement, ResultTable, Series
 from regard.claims.setting import Setting
 
 KEYS = 8
+ROWS = 20_000, 1_000_000  # of scores, quickly and in full
 LARGEST = 12.0  # scores are drawn between this and its negative
 ROUNDING = 64 * KEYS * torch.finfo(torch.float64).eps  # of sums of so many weights, and of logarithms of their ratios
 
@@ -43,7 +44,7 @@ def properties(weights_RK: Tensor, scores_RK: Tensor) -> dict[str, float]:
 
 
 def measure(setting: Setting) -> Measurement:
-    rows = setting.quick_or_full(20_000, 1_000_000)
+    rows = setting.quick_or_full(*ROWS)
     rng = torch.Generator().manual_seed(setting.seeds[0])
     scores = (torch.rand(rows, KEYS, generator=rng, dtype=torch.float64) * 2 - 1) * LARGEST
     tried, control = properties(softmax_weights(scores), scores), properties(divided(scores), scores)

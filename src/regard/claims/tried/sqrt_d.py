@@ -8,91 +8,130 @@ from typing import NamedTuple
 from torch import nn
 
 from regard.claims.claim import Claim, Numbers, VerdictRule
-from regard.claims.estimates import Estimate, difference, mean_of, ratio
+from regard.claims.estimates import Estimate, mean_of, ratio
+from regard.claims.lab.clauses import clause_pairs
 from regard.claims.lab.controls import blocks, scaled_by
-from regard.claims.lab.fit import Fit, fit_pairs, gradient_norm, loss_on
-from regard.claims.lab.pair_task import batch_of, pair_task
+from regard.claims.lab.fit import Fit, fit_pairs, gradient_norm, loss_on, pair_loss
+from regard.claims.lab.pair_task import PairTask, batch_of, pair_task
 from regard.claims.lab.small_models import small_transformer
+from regard.claims.lab.variants import by_variant, guess_remark, mean, more
 from regard.claims.lab.watching import mean_entropy
 from regard.claims.measurement import Cell, LinePlot, Measurement, ResultTable, Series
 from regard.claims.setting import Setting
 
-DIMS = (16, 64, 192)
-FULL_DIMS = (16, 64, 256, 1024)
+STARTS = (16, 64, 256, 1_024)  # numbers a word before any step, in both forms
+DIMS, FULL_DIMS = (16, 64, 192), (16, 64, 256, 1_024)  # and trained
+QUICK, FULL = (200, 32, 3e-3), (1_000, 128, 7e-4)  # steps, sentences a step, highest rate
+PAIRS, TESTS = 10_000, 300  # of the quick form
 EARLY = 20  # steps whose gradients count: they decide what is learned at all
+SAMPLE = 16  # sentences that gradients are of before any step
 
 
 class Case(NamedTuple):
-    """One training: one head as wide as the model, its scores divided by √d or not."""
+    """One model: one head as wide as the model, its scores divided by √d or not; only looked at, or trained."""
 
     dim: int
     scaled: bool
-    seed: int
+    trained: bool
 
 
 class Outcome(NamedTuple):
-    """What one training shows."""
+    """What one model shows."""
 
-    gradient: float  # norm, of all matrices that make queries, keys and values, mean of the first steps
+    gradient: float  # norm, of all matrices that make queries, keys and values; of a training's first steps the mean
     entropy: float  # of the weights before any step, in nats
-    loss: float  # nats a word on validation sentences, at the end
+    loss: float  # nats a word on sentences kept aside, at the end of a training
 
 
-def run(setting: Setting, case: Case) -> Outcome:
-    task = pair_task(setting)
-    model = small_transformer(task, setting, case.seed, dim=case.dim, heads=1, feedforward=2 * case.dim)
-    model.to(setting.device)
-    sample = batch_of(task.valid[:100]).to(setting.device)
-    gradients: list[float] = []
+def task_of(setting: Setting) -> PairTask:
+    """Quickly, what a short training can learn; in full, real text."""
+    return pair_task(setting) if setting.full else clause_pairs(PAIRS, 1, TESTS)
 
-    def watch(step: int, trained: nn.Module, _: float) -> None:
-        if step < EARLY:
-            sums = [gradient_norm(block.self_attention.qkv) ** 2 for block in blocks(trained)]
-            gradients.append(math.sqrt(math.fsum(sums)))
 
-    steps, rate = setting.quick_or_full((150, 2e-3), (8_000, 7e-4))
-    with scaled_by(model, 1 / math.sqrt(case.dim) if case.scaled else 1.0):
+def run(setting: Setting, case: tuple[Case, int]) -> Outcome:
+    (dim, scaled, trained), seed = case
+    task = task_of(setting)
+    model = small_transformer(task, setting, seed, dim=dim, heads=1, feedforward=2 * dim).to(setting.device)
+    sample = batch_of(task.train[:SAMPLE]).to(setting.device)
+    with scaled_by(model, 1 / math.sqrt(dim) if scaled else 1.0):
         entropy = mean_entropy(model, sample.source, sample.target)
-        fit_pairs(model, task, Fit(steps, 32, rate, case.seed, setting.device, watch=watch))
-        loss = loss_on(model, task.valid, setting.device)
-    return Outcome(mean_of(gradients).value, entropy, loss)
+        if not trained:
+            pair_loss(model, sample).backward()
+            return Outcome(attention_gradient(model), entropy, math.nan)
+        gradients: list[float] = []
+
+        def watch(step: int, model: nn.Module, _: float) -> None:
+            if step < EARLY:
+                gradients.append(attention_gradient(model))
+
+        steps, batch, rate = setting.quick_or_full(QUICK, FULL)
+        fit_pairs(model, task, Fit(steps, batch, rate, seed, setting.device, watch=watch))
+        return Outcome(mean_of(gradients).value, entropy, loss_on(model, task.test, setting.device))
+
+
+def attention_gradient(model: nn.Module) -> float:
+    """The norm over the matrices of every self-attention."""
+    return math.hypot(*(gradient_norm(block.self_attention.qkv) for block in blocks(model)))
+
+
+Results = dict[Case, list[Outcome]]
 
 
 def measure(setting: Setting) -> Measurement:
     dims = setting.quick_or_full(DIMS, FULL_DIMS)
-    cases = [Case(dim, scaled, seed) for dim in dims for scaled in (True, False) for seed in setting.seeds]
-    outcomes = dict(zip(cases, setting.each(run, cases), strict=True))
-
-    def values(dim: int, scaled: bool, name: str) -> list[float]:
-        return [getattr(outcomes[Case(dim, scaled, seed)], name) for seed in setting.seeds]
-
-    rows: list[tuple[Cell, ...]] = []
-    gradients: dict[int, Estimate] = {}
-    losses: dict[int, Estimate] = {}
-    for dim in dims:
-        gradients[dim] = ratio(values(dim, False, "gradient"), values(dim, True, "gradient"))
-        losses[dim] = difference(values(dim, False, "loss"), values(dim, True, "loss"))
-        entropies = [mean_of(values(dim, scaled, "entropy")) for scaled in (True, False)]
-        rows.append((dim, gradients[dim], *entropies, mean_of(values(dim, True, "loss")), losses[dim]))
-    numbers = {"gradient_ratio": gradients[dims[-1]], "loss_gained": losses[dims[-1]]}
-    columns = (
-        "d",
-        "gradient, without over with",
-        "entropy, with",
-        "entropy, without",
-        "loss, with",
-        "loss, without less with",
-    )
-    table = ResultTable("with and without the division by √d (gradient ratio: without over with)", columns, tuple(rows))
+    kinds = [(dim, False) for dim in STARTS] + [(dim, True) for dim in dims]
+    results = by_variant(setting, run, [Case(dim, scaled, trained) for dim, trained in kinds for scaled in WAYS])
+    losses = {dim: more(results[Case(dim, False, True)], results[Case(dim, True, True)], "loss") for dim in dims}
+    numbers = {
+        "gradient_ratio": gradient_ratio(results, dims[-1], trained=True),
+        "loss_gained": losses[dims[-1]],
+        "gradient_ratio_before": gradient_ratio(results, STARTS[-1], trained=False),
+    }
     curves = tuple(
         Series(
-            f"{'divided' if scaled else 'as they are'}",
-            tuple((float(dim), mean_of(values(dim, scaled, "loss"))) for dim in dims),
+            "divided" if scaled else "as they are",
+            tuple((float(dim), mean(results[Case(dim, scaled, True)], "loss")) for dim in dims),
         )
-        for scaled in (True, False)
+        for scaled in WAYS
     )
     plot = LinePlot("Loss after the same number of steps", "d", "nats a word", curves, log_x=True)
-    return Measurement(numbers, (table,), plot)
+    tables = (start_table(results), trained_table(results, losses))
+    return Measurement(numbers, tables, plot, (*REMARKS, guess_remark(task_of(setting))))
+
+
+def gradient_ratio(results: Results, dim: int, *, trained: bool) -> Estimate:
+    """Without the division, over with it."""
+    without, divided = ([one.gradient for one in results[Case(dim, scaled, trained)]] for scaled in (False, True))
+    return ratio(without, divided)
+
+
+def start_table(results: Results) -> ResultTable:
+    rows: list[tuple[Cell, ...]] = [
+        (
+            dim,
+            gradient_ratio(results, dim, trained=False),
+            *(mean(results[Case(dim, scaled, False)], "entropy") for scaled in WAYS),
+        )
+        for dim in STARTS
+    ]
+    columns = ("d", "gradient, without over with", "entropy, with", "entropy, without")
+    return ResultTable("Before any step", columns, tuple(rows))
+
+
+def trained_table(results: Results, losses: dict[int, Estimate]) -> ResultTable:
+    rows = tuple(
+        (dim, gradient_ratio(results, dim, trained=True), mean(results[Case(dim, True, True)], "loss"), lost)
+        for dim, lost in losses.items()
+    )
+    columns = ("d", "gradient, without over with", "loss, with", "loss, without less with")
+    return ResultTable(f"Trained; gradients are of the first {EARLY} steps", columns, rows)
+
+
+WAYS = (True, False)
+REMARKS = (
+    "One head as wide as the model. Gradients are of the matrices that make queries, keys and values; entropy is in "
+    "nats, and the lower it is, the fewer words a row looks at.",
+)
 
 
 def holds(numbers: Numbers) -> bool:
@@ -116,5 +155,11 @@ CLAIM = Claim(
         "gradients are surely smaller without it, or the loss is surely lower",
         holds,
         fails,
+    ),
+    seeds=5,
+    data=("multi30k",),
+    tried=(
+        "On the whole built-in language, of which 150 steps learn little, three seeds lost 0.30 nats a word, and the "
+        "interval was from 0.008 to 0.59: a verdict that hung on them.",
     ),
 )
