@@ -10,7 +10,7 @@ from typing import Any
 from regard.claims import NAMES, Claim, claim
 from regard.claims.draw.words import cell_words, number_words
 from tools.book_pictures import figure
-from tools.book_results import FORMS, RESULTS, estimate_of, stored
+from tools.book_results import FORMS, RESULTS, estimate_of, experiment, stored
 
 HEADINGS = {"quick": "The quick form", "full": "The full form"}
 NOT_RUN = "not run yet"
@@ -112,6 +112,8 @@ def about(facts: dict[str, Any]) -> str:
 def form_parts(facts: dict[str, Any]) -> Iterator[str]:
     where = facts["provenance"]
     yield f"**Verdict:** {verdict_words(facts)}"
+    if facts.get("experiment") not in (None, experiment(facts["name"])):
+        yield "*The file of this claim has changed since it was measured: measured again, its numbers may be others.*"
     yield figure(facts["svg"])
     for table in facts["tables"]:
         yield f"**{prose(table['title'])}**"

@@ -1,7 +1,7 @@
 """Results of claims as the book keeps them: measured by command, stored with it, the versions and the date, and read.
 
 A result is two files in `docs/claims/results/quick` or `full`: NAME.json, which is what `regard claim NAME --json`
-prints with `command`, `date` and `device_name` added, and NAME.svg, its plot.
+prints with `command`, `date`, `device_name` and `experiment` added, and NAME.svg, its plot.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ import platform
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import regard
-from regard.claims import NAMES, Estimate
+from regard.claims import NAMES, Estimate, tried
 from regard.errors import UnknownNameError
 
 RESULTS = Path(__file__).resolve().parent.parent / "docs" / "claims" / "results"
@@ -75,10 +76,17 @@ def measure_one(name: str, options: MeasureOptions) -> float:
         "command": options.command(name),
         "date": datetime.now(UTC).date().isoformat(),
         "device_name": device_name(options.device),
+        "experiment": experiment(name),
     }
     (folder / f"{name}.json").write_text(json.dumps(facts, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     result.to_svg(folder / f"{name}.svg")
     return result.provenance.seconds
+
+
+def experiment(name: str) -> str:
+    """Which text of the claim's own file was run: a result whose file has changed since is told from others by it."""
+    file = Path(tried.__path__[0]) / f"{name.replace('-', '_')}.py"
+    return sha256(file.read_bytes()).hexdigest()[:16]
 
 
 def device_name(device: str) -> str:

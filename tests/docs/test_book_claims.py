@@ -74,6 +74,10 @@ def test_measuring_keeps_the_result_with_its_command_and_date(tmp_path: Path) ->
     assert facts["verdict"] == result.verdict
     assert {name: estimate_of(one) for name, one in facts["measured"].items()} == result.measurement.numbers
     assert "</svg>" in facts["svg"]
+    assert "has changed since" not in claim_page("softmax", tmp_path)
+    path = tmp_path / "quick" / "softmax.json"
+    path.write_text(path.read_text(encoding="utf-8").replace(facts["experiment"], "another"), encoding="utf-8")
+    assert "has changed since it was measured" in claim_page("softmax", tmp_path)
 
 
 def test_a_claim_that_breaks_is_named_and_keeps_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
