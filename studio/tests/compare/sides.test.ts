@@ -6,6 +6,7 @@ import {
   modelsOf,
   siteOf,
   spaceOf,
+  tellingModel,
   textsOf,
   TIRED,
   WIDE,
@@ -38,6 +39,13 @@ describe('what is meant where nothing stands in the address', () => {
     expect(textsOf({ text: 'a' }, studio(ships), 'grammar')).toEqual(['a', 'a']);
     expect(textsOf({ head2: '3' }, studio(ships), 'grammar')).toEqual([TIRED, TIRED]);
     expect(textsOf({ text: 'a', text2: '' }, studio(ships), 'grammar')).toEqual(['a', '']);
+  });
+  it('is the model that tells il from elle, unless one was named', () => {
+    expect(modelsOf({}, studio(ships))).toEqual(['grammar', 'grammar']);
+    expect(modelsOf({ model: 'en-fr' }, studio(ships))).toEqual(['en-fr', 'en-fr']);
+    expect(modelsOf({ model2: 'fr-en' }, studio(ships))).toEqual(['grammar', 'fr-en']);
+    expect(modelsOf({}, studio(ships, 'cat'))[0]).toBe('recording:cat');
+    expect(tellingModel(studio(ships.slice(0, 2)))).toBe('en-fr');
   });
   it('is the second site between the sentences, or what there is', () => {
     const sites = [site('e.0', 'encoder'), site('d.0', 'cross'), site('d.1', 'cross'), site('d.2', 'cross')];
@@ -80,7 +88,7 @@ describe('comparisons to begin with', () => {
   });
   it('leave a recording, whose text is what it is', () => {
     const found = named(studio(ships, 'cat'), { ...shown, model: 'recording:cat' }, []);
-    expect(found.sentences.model).toBe('en-fr');
+    expect(found.sentences.model).toBe('grammar');
     expect(found.models.text).toBe(TIRED);
     expect(found.heads.model).toBeUndefined();
   });

@@ -41,6 +41,25 @@ def test_tired_and_wide(screen: Screen, tmp_path: Path) -> None:
     assert abs(after - before) == pytest.approx(100 * most, abs=1.1)
 
 
+def test_it_opens_with_the_head_that_knows_what_it_stood_for(newcomer: Screen, tmp_path: Path) -> None:
+    """Nobody has said which head: it is the one whose look changed most where another word is written."""
+    newcomer.open("compare")
+    newcomer.page.get_by_role("heading", name=f"Left: {SITE} · {HEAD}").wait_for()
+    assert "head" not in newcomer.params()
+    found = table(newcomer, "Heads that differ most", tmp_path)
+    left, right = (seen(text).weights(SITE, HEAD) for text in (TIRED, WIDE))
+    first = found[0]
+    assert (first["site"], first["head"], first["query"], first["key"]) == (SITE, HEAD, "→ il / → elle", "L'")
+    row = (right - left)[10].abs()
+    assert abs(first["right"] - first["left"]) == pytest.approx(float(row.max()), abs=1e-5)
+    sizes = [abs(one["right"] - one["left"]) for one in found]
+    assert sizes == sorted(sizes, reverse=True)
+    panel(newcomer, "Heads that differ most").locator("button[aria-pressed]").nth(1).click()
+    second = found[1]
+    newcomer.page.get_by_role("heading", name=f"Right: {second['site']} · {second['head']}").wait_for()
+    assert newcomer.params()["head"] == str(second["head"])
+
+
 def test_two_heads_of_one_sentence(screen: Screen, tmp_path: Path) -> None:
     opened(screen, text=TIRED)
     screen.page.get_by_label("Head Right").select_option("0")
@@ -71,8 +90,8 @@ def test_a_recording_says_what_it_has_not_and_gives_way_to_a_model(screen: Scree
     opened(screen, model="recording:cat", site="decoder.1.cross")
     panel(screen, "layer by layer").get_by_text("A recording keeps what heads looked at").wait_for()
     screen.button("tired / wide").click()
-    screen.page.get_by_role("region", name="Right", exact=True).get_by_text("trop grand").wait_for()
-    assert screen.params()["model"] == "en-fr"
+    screen.page.get_by_role("region", name="Right", exact=True).get_by_text("trop large").wait_for()
+    assert screen.params()["model"] == "grammar"
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

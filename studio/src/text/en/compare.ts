@@ -24,6 +24,9 @@ export default {
   differenceOf: 'Difference of the weights; arrow keys move',
   less: '−{value} less',
   more: '+{value} more',
+  heads: 'Heads that differ most',
+  'heads.note':
+    'In the row of the word picked above, and in the first row that writes another word; where there is none, in any. Click to see a head.',
   changes: 'What changed most, left → right',
   noChange: 'Nothing: both look alike.',
   word: '“{left}” and “{right}”, layer by layer',

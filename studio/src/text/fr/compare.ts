@@ -24,6 +24,9 @@ export default {
   differenceOf: 'Différence des poids ; les flèches déplacent',
   less: '−{value} moins',
   more: '+{value} plus',
+  heads: 'Les têtes qui diffèrent le plus',
+  'heads.note':
+    'Dans la ligne du mot choisi plus haut, et dans la première qui écrit un autre mot ; à défaut, dans toutes. Cliquez pour voir une tête.',
   changes: 'Ce qui a le plus changé, gauche → droite',
   noChange: 'Rien : les deux regardent pareil.',
   word: '« {left} » et « {right} », couche par couche',

@@ -6,16 +6,20 @@ import { largestOf } from '../../primitives/svg';
 import type { Address } from '../../state/address.svelte';
 import { Answer } from '../heads/answer.svelte';
 import { Looking } from '../heads/looking.svelte';
+import type { LookReader } from '../heads/reader';
 import { columnNames, rowNames } from '../heads/tokens';
 import { headWeights, type Weights } from '../heads/weights';
 import { alignTokens, difference, firstShared, pairName } from './align';
-import { headOf, modelsOf, SIDES, siteOf, textsOf, wordOf, type SideNumber } from './sides';
+import { differingHeads, rankable, type DifferingHead, type WordPair } from './ranking';
+import { headOf, modelsOf, SIDES, siteOf, spaceOf, textsOf, wordOf, type SideNumber } from './sides';
 
 export const MOST = 220; // words of a side
 
 export class Comparing {
   readonly looking = [new Looking(), new Looking()] as const;
   readonly answers: readonly Answer<Numbers>[];
+  /** The heads that differ most; null where heads do not stand for each other. */
+  readonly differing: Answer<DifferingHead[]>;
 
   constructor(
     private readonly address: Address,
@@ -32,20 +36,37 @@ export class Comparing {
           return reader && site && !tooLong(site) ? reader.weights(site.site) : null;
         }),
     );
+    this.differing = new Answer(() => {
+      const [[left, right], word] = [this.readers, this.words];
+      const same = left && right && spaceOf(left.subject.model) === spaceOf(right.subject.model);
+      return same && rankable(left.look, right.look) ? ranked(left, right, word) : null;
+    });
   }
 
   readonly models = $derived.by(() => modelsOf(this.address.params, this.studio()));
   readonly texts = $derived.by(() => textsOf(this.address.params, this.studio(), this.models[0]));
   readonly readers = $derived.by(() => [this.looking[0].reader, this.looking[1].reader] as const);
 
+  /** Nobody has said yet which head is to be seen: then it is the one that differs most. */
+  readonly #open = $derived.by(() => {
+    const { site, site2, head, head2 } = this.address.params;
+    return [site, site2, head, head2].every((one) => one === undefined);
+  });
+  readonly #first = $derived.by(() => (this.#open ? this.differing.value?.[0] : undefined));
+
   readonly sites = $derived.by(() => {
     const { site, site2 } = this.address.params;
     const [left, right] = this.readers.map((reader) => reader?.look.sites ?? []);
-    return [siteOf(left, site), siteOf(right, site2 ?? site ?? siteOf(left, undefined)?.site)] as const;
+    if (this.#open && this.differing.busy) return [null, null] as const; // which head it is, is not known yet
+    const first = this.#first?.site;
+    return [
+      siteOf(left, site ?? first),
+      siteOf(right, site2 ?? site ?? first ?? siteOf(left, undefined)?.site),
+    ] as const;
   });
   readonly heads = $derived.by(() => {
     const { head, head2 } = this.address.params;
-    const left = headOf(this.sites[0], head, this.sites[0]?.head_numbers.at(-1) ?? 0);
+    const left = headOf(this.sites[0], head, this.#first?.head ?? this.sites[0]?.head_numbers.at(-1) ?? 0);
     return [left, headOf(this.sites[1], head2 ?? head, left)] as const;
   });
   readonly long = $derived.by(() => this.sites.some((site) => site !== null && tooLong(site)));
@@ -124,6 +145,14 @@ export class Comparing {
       );
   }
 
+  /** A head for both sides. */
+  showHead(site: string, head: number): void {
+    this.address.set(
+      { site, head, site2: null, head2: null, text: this.texts[0], text2: this.texts[1] },
+      { push: true },
+    );
+  }
+
   /** Another word on a side, and on the left also its partner on the right. */
   setWord(side: SideNumber, index: number): void {
     const [left, right] = this.readers;
@@ -136,3 +165,12 @@ export class Comparing {
 }
 
 const tooLong = (site: SiteInfo): boolean => Math.max(site.queries, site.keys) > MOST;
+
+async function ranked(left: LookReader, right: LookReader, word: WordPair): Promise<DifferingHead[]> {
+  const whole = async (reader: LookReader) => {
+    const { look } = reader;
+    const weights = look.sites.map(async ({ site }) => [site, await reader.weights(site)] as const);
+    return { look, weights: new Map(await Promise.all(weights)) };
+  };
+  return differingHeads(await whole(left), await whole(right), word);
+}

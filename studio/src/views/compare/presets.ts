@@ -2,8 +2,8 @@
 
 import type { CurvesAnswer, ModelInfo, StudioInfo } from '../../contract/types';
 import type { Changes } from '../../state/address.svelte';
-import { firstReader, isRecording, usableModels } from '../heads/looking.svelte';
-import { TIRED, WIDE } from './sides';
+import { isRecording, usableModels } from '../heads/looking.svelte';
+import { tellingModel, TIRED, WIDE } from './sides';
 
 export interface Preset {
   name: 'sentences' | 'heads' | 'contexts' | 'models' | 'training';
@@ -18,20 +18,21 @@ export interface Shown {
 }
 
 const CLEAN = { model2: null, text2: null, site2: null, head2: null, word: null, word2: null };
+const OPEN = { ...CLEAN, site: null, head: null }; // with the head that differs most
 
 /** What can be compared here, beginning with what is shown. */
 export function presetsFor(studio: StudioInfo, shown: Shown, runs: readonly CurvesAnswer[]): Preset[] {
   const { model, text, site, heads } = shown;
   const recorded = isRecording(model);
   /** A recording has its text: other sentences need a model. */
-  const reads = recorded ? { model: firstReader(studio) || model } : {};
+  const reads = recorded ? { model: tellingModel(studio) || model } : {};
   const presets: Preset[] = [
-    { name: 'sentences', use: { ...CLEAN, ...reads, text: TIRED, text2: WIDE } },
+    { name: 'sentences', use: { ...OPEN, ...reads, text: TIRED, text2: WIDE } },
     { name: 'heads', use: { ...CLEAN, text: TIRED, site, head: heads.at(-1), head2: heads[0] } },
     {
       name: 'contexts',
       use: {
-        ...CLEAN,
+        ...OPEN,
         ...reads,
         text: 'The cat sleeps because it is tired.',
         text2: 'The street is wide because it is old.',
@@ -50,7 +51,7 @@ export function presetsFor(studio: StudioInfo, shown: Shown, runs: readonly Curv
     const named = (checkpoint: string) => `run:${trained.run.name}@${checkpoint}`;
     presets.push({
       name: 'training',
-      use: { ...CLEAN, text, model: named(first.name), model2: named(last.name) },
+      use: { ...OPEN, text, model: named(first.name), model2: named(last.name) },
     });
   }
   return presets;

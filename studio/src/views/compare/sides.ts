@@ -2,7 +2,7 @@
 
 import type { SiteInfo, StudioInfo } from '../../contract/types';
 import type { Params } from '../../state/address.svelte';
-import { exampleOf, firstModel } from '../heads/looking.svelte';
+import { exampleOf, firstModel, firstReader, usableModels } from '../heads/looking.svelte';
 
 export const SIDES = [0, 1] as const; // left, right
 export type SideNumber = (typeof SIDES)[number];
@@ -10,9 +10,16 @@ export type SideNumber = (typeof SIDES)[number];
 export const TIRED = "The animal didn't cross the street because it was too tired.";
 export const WIDE = "The animal didn't cross the street because it was too wide.";
 
+/** The model that says of "it" what it stood for, il or elle, where it ships; a model that was named goes before it. */
+export function tellingModel(studio: StudioInfo): string {
+  const ships = usableModels(studio).some((model) => model.name === 'grammar');
+  return ships ? 'grammar' : firstReader(studio);
+}
+
 /** The right model is the left one, until it is another. */
 export function modelsOf(params: Params, studio: StudioInfo): [string, string] {
-  const left = params.model ?? firstModel(studio);
+  const named = studio.start.model || studio.start.recording;
+  const left = params.model ?? (named ? firstModel(studio) : tellingModel(studio) || firstModel(studio));
   return [left, params.model2 ?? left];
 }
 
@@ -25,7 +32,7 @@ export function textsOf(params: Params, studio: StudioInfo, model: string): [str
   return [left, left === TIRED ? WIDE : (second ?? left)];
 }
 
-/** The site asked for; else where the translator that ships decides between il and elle. */
+/** The site asked for; else one between the two sentences. */
 export function siteOf(sites: readonly SiteInfo[], asked: string | undefined): SiteInfo | null {
   const cross = sites.filter((one) => one.kind === 'cross');
   return sites.find((one) => one.site === asked) ?? cross[1] ?? cross[0] ?? sites[0] ?? null;
