@@ -57,11 +57,17 @@ def pick_word(screen: Screen, line: str, word: str) -> None:
     screen.page.get_by_role("group", name=line, exact=True).get_by_text(word, exact=True).click()
 
 
+def reads(screen: Screen, word: str) -> None:
+    """Waits until this word is a token: the other model has it in pieces."""
+    screen.page.get_by_role("group", name="Read", exact=True).get_by_text(word, exact=True).wait_for()
+
+
 def test_a_newcomer_finds_what_it_stood_for_and_which_head_mattered(screen: Screen, tmp_path: Path) -> None:
     """From the first page, by clicking alone: Heads, then the word."""
     screen.open("steps")
     screen.page.get_by_role("link", name="Heads").click()
     screen.page.get_by_label("Model", exact=True).select_option("grammar")
+    reads(screen, "street")
     pick_word(screen, "Read", "it")
     story = panel(screen, "Which heads mattered for “il”")
     story.get_by_role("button", name="Silence it").wait_for()
@@ -78,6 +84,23 @@ def test_a_newcomer_finds_what_it_stood_for_and_which_head_mattered(screen: Scre
 
 def weights(site: str, head: int, text: str = TIRED) -> Any:
     return seen(text).weights(site, head)
+
+
+def test_a_click_waits_for_the_text_that_is_being_read(screen: Screen) -> None:
+    """The same place is another word in the model that is asked now."""
+    opened(screen, model="en-fr")
+    held: list[Any] = []
+    screen.page.route("**/api/looks", lambda route: held.append(route))
+    screen.page.get_by_label("Model", exact=True).select_option("grammar")
+    screen.page.locator(".body.stale").wait_for()
+    screen.eventually(lambda: len(held), lambda count: count == 1)
+    screen.page.get_by_role("group", name="Read", exact=True).get_by_text("it", exact=True).click(force=True)
+    assert "word" not in screen.params()
+    held[0].continue_()
+    reads(screen, "street")
+    pick_word(screen, "Read", "it")
+    panel(screen, "Which heads mattered for “il”").wait_for()
+    assert screen.params()["word"] == "source:8"
 
 
 def test_typing_a_text_and_reading_a_head(screen: Screen, tmp_path: Path) -> None:

@@ -258,6 +258,15 @@ def test_it_ends_with_a_way_to_a_trained_model(screen: Screen) -> None:
     assert screen.page.get_by_label("Model", exact=True).input_value() == "en-fr"
 
 
+def test_the_equation_leads_to_its_steps_at_once_where_motion_is_unwelcome(screen: Screen) -> None:
+    screen.open()
+    screen.page.locator(".equation").get_by_role("button", name="softmax").click()
+    there = screen.page.evaluate("scrollY")
+    assert there > 0
+    screen.page.wait_for_timeout(500)
+    assert screen.page.evaluate("scrollY") == there
+
+
 def test_nothing_is_left_free_under_the_page_on_a_phone(screen: Screen) -> None:
     """Until a number is explained at the foot of the screen: then the last line can be scrolled out from under it."""
     screen.phone()
