@@ -93,11 +93,13 @@ describe('comparisons to begin with', () => {
     expect(found.heads.model).toBeUndefined();
   });
   it('are also before and after training, where a run has kept both', () => {
-    const run = (names: string[]) =>
+    const run = (names: string[], of = 'mine') =>
       ({
-        run: { name: 'mine' },
+        run: { name: of },
         checkpoints: names.map((name, step) => ({ name, step })),
       }) as unknown as CurvesAnswer;
+    const ends = [run(['start', 'model'], 'en-fr'), run(['start', 'model'], 'grammar')];
+    expect(named(studio(ships), shown, ends).training).toMatchObject({ model: 'run:grammar@start' });
     expect(named(studio(ships), shown, [run(['model'])])).not.toHaveProperty('training');
     expect(
       named(studio(ships), shown, [run(['model']), run(['step-1', 'step-2', 'model'])]).training,

@@ -67,7 +67,7 @@ def serving(catalogue: StudioCatalogue) -> Iterator[str]:
 @pytest.fixture(scope="session")
 def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A studio with what ships, a recording and a run; its address."""
-    root = tmp_path_factory.mktemp("studio")
+    root = tmp_path_factory.mktemp("browsed")
     (root / "runs").mkdir()
     run_folder(root / "runs" / "half")
     with serving(StudioCatalogue.of([str(recording(root))], root / "runs")) as address:

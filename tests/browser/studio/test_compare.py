@@ -85,6 +85,21 @@ def test_a_word_in_two_contexts_layer_by_layer(screen: Screen) -> None:
     assert "word" in screen.params()
 
 
+def test_before_and_after_training(newcomer: Screen) -> None:
+    """What ships keeps no checkpoints: its first weights are drawn again."""
+    newcomer.open("compare")
+    newcomer.button("Before and after training").click()
+    left, right = (newcomer.page.get_by_role("region", name=side, exact=True) for side in ("Left", "Right"))
+    right.get_by_text("qu'il était trop fatigué").wait_for()
+    assert left.get_by_label("Model").input_value() == "run:grammar@start"
+    assert right.get_by_label("Model").input_value() == "run:grammar@model"
+    panel(newcomer, "Difference").locator("canvas").wait_for()
+    panel(newcomer, "layer by layer").locator("tbody tr").nth(2).wait_for()
+    box = left.locator(".output").bounding_box()  # hundreds of words, of a model that has learned none
+    assert box is not None
+    assert box["height"] < 140
+
+
 def test_a_recording_says_what_it_has_not_and_gives_way_to_a_model(screen: Screen) -> None:
     """Whoever opened the studio with a recording: its text cannot be changed, but every comparison can be had."""
     opened(screen, model="recording:cat", site="decoder.1.cross")

@@ -53,7 +53,7 @@ def test_a_run_that_is_going_on_is_what_the_page_opens_with(screen: Screen, tmp_
 
 def test_it_grows_while_it_is_watched(screen: Screen, tmp_path_factory: pytest.TempPathFactory, tmp_path: Path) -> None:
     opened(screen)
-    (log,) = tmp_path_factory.getbasetemp().glob("studio[0-9]*/runs/half/log.jsonl")
+    (log,) = tmp_path_factory.getbasetemp().glob("browsed[0-9]*/runs/half/log.jsonl")
     kept = log.read_text(encoding="utf-8")
     try:
         log.write_text(kept + json.dumps(step_row(4000)) + "\n", encoding="utf-8")
@@ -105,10 +105,24 @@ def test_the_run_that_ships_and_how_to_start_one(screen: Screen) -> None:
     opened(screen)
     screen.page.get_by_label("Run").select_option("grammar")
     screen.page.wait_for_selector("text=step 8,000 of 8,000")
-    screen.page.wait_for_selector("text=Of this run only the best weights are kept")
+    screen.page.wait_for_selector("text=Kept are the best weights alone")
     assert screen.params() == {"run": "grammar"}
     screen.page.go_back()
     screen.page.wait_for_selector("text=step 40 of 40")
+
+
+def test_what_ships_is_followed_from_its_first_weights(newcomer: Screen, tmp_path: Path) -> None:
+    """After a fresh clone there is something to slide over: before it had learned anything, and after."""
+    newcomer.open("training", run="grammar")
+    newcomer.page.wait_for_selector("[data-step-shown='6000']")
+    newcomer.page.get_by_label("Checkpoint").press("Home")
+    newcomer.page.wait_for_selector("[data-step-shown='0']")
+    then = rows(newcomer, "Where it looked at step 0", tmp_path)
+    newcomer.page.get_by_label("Checkpoint").press("End")
+    newcomer.page.wait_for_selector("[data-step-shown='6000']")
+    now = rows(newcomer, "Where it looked at step 6,000", tmp_path)
+    strongest = [max(max(list(row.values())[1:]) for row in found) for found in (then, now)]
+    assert strongest[0] < 0.6 < 0.9 < strongest[1]
 
 
 def test_a_run_whose_time_was_up_is_finished(screen: Screen) -> None:

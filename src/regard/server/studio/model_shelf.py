@@ -12,10 +12,11 @@ from regard.lens.analysis.readers import TaskReader
 from regard.lens.analysis.subject import Subject, open_subject
 from regard.lens.recording.forward import ForwardCall
 from regard.lens.recording_api import Recording
-from regard.models.checkpoint import fill
+from regard.models import build
+from regard.models.checkpoint import fill, own_tensors
 from regard.server.refusals import Refusal
 from regard.server.studio.catalogue import StudioCatalogue
-from regard.server.studio.run_shelf import WEIGHTS, checkpoint_path, stamp
+from regard.server.studio.run_shelf import START, WEIGHTS, checkpoint_path, seed_of, stamp
 from regard.server.studio.schema import AlignmentHeads
 from regard.server.studio.stored_look import ModelKey
 from regard.training.loop.checkpoint_files import read_state
@@ -38,7 +39,11 @@ class ModelShelf:
         place, folder, state = self.place(key)
         if place not in self.subjects:
             subject = open_subject(str(folder), self.device)
-            self.subjects[place] = subject if state is None else at_checkpoint(subject, state)
+            if state is not None:
+                subject = at_checkpoint(subject, state)
+            elif key[1] == START:
+                subject = at_start(subject, folder)
+            self.subjects[place] = subject
         self.subjects.move_to_end(place)
         while len(self.subjects) > MOST:
             self.subjects.popitem(last=False)
@@ -83,4 +88,17 @@ def at_checkpoint(subject: Subject, path: Path) -> Subject:
     _, tensors = read_state(path)
     weights = below(tensors, "average/") or below(tensors, "model/")
     fill(subject.reader.model, weights, path)
+    return subject
+
+
+def at_start(subject: Subject, folder: Path) -> Subject:
+    """A run's model with the weights that it began with: the same seed draws them again, on a CPU as it did."""
+    seed = seed_of(folder)
+    if seed is None or not isinstance(subject.reader, TaskReader):
+        raise Refusal(400, "What this run began with is not known")
+    model = subject.reader.model
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        fresh = build(model.config)
+    fill(model, own_tensors(fresh), folder)
     return subject

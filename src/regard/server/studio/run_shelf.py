@@ -15,12 +15,14 @@ from regard.server.refusals import Refusal
 from regard.server.studio.schema import CheckpointInfo, CurvesAnswer, CurveSeries, RunInfo, RunSample
 from regard.tasks.model_list import holds_model
 from regard.training.loop.checkpoint_files import checkpoints, step_of
+from regard.training.recipe.recipe import read_recipe, read_toml
 from regard.training.report.run_log import RunLog, number, read_run, scores, thin
 from regard.training.run.run_folder import RunFolder
 
 WEIGHTS = ("*.safetensors", "config.json", "state.json")
 LOG = "log.jsonl"
 MODEL = "model"  # the name of the weights that a run keeps in the end, or that were best so far
+START = "start"  # and of those that it began with: no file keeps them, they are drawn again
 SAMPLES = 600  # that are told at most
 MEASURES = ("bleu", "accuracy", "loss")  # the first that a run has says how good it is
 
@@ -92,18 +94,28 @@ def samples_of(log: RunLog) -> Iterator[RunSample]:
 
 
 def kept_checkpoints(folder: Path, log: RunLog) -> list[CheckpointInfo]:
-    """Oldest first; the model itself last."""
+    """Oldest first, where it can be from the beginning; the model itself last."""
     if not holds_model(folder):
         return []  # nothing can be loaded before the first validation
-    known = [CheckpointInfo(step=step_of(path), name=path.name) for path in checkpoints(folder / "checkpoints")[::-1]]
+    known = [] if seed_of(folder) is None else [CheckpointInfo(step=0, name=START)]
+    known += [CheckpointInfo(step=step_of(path), name=path.name) for path in checkpoints(folder / "checkpoints")[::-1]]
     best = log.best()
     step = int(log.last_step() if best is None else best)
     return [*known, CheckpointInfo(step=step, name=MODEL)]
 
 
+def seed_of(folder: Path) -> int | None:
+    """What a run's first weights were drawn by; None where it began with another model, or its recipe is not there."""
+    try:
+        recipe = read_recipe(read_toml(folder / "recipe.toml"))
+    except RegardError:
+        return None
+    return recipe.training.seed if recipe.start is None else None
+
+
 def checkpoint_path(folder: Path, name: str) -> Path | None:
-    """The folder of a checkpoint; None for the model itself. Only names that are listed are known."""
-    if name == MODEL:
+    """The folder of a checkpoint; None for the model itself, and for what it began with. No other names are known."""
+    if name == MODEL or (name == START and seed_of(folder) is not None):
         return None
     for path in checkpoints(folder / "checkpoints"):
         if path.name == name:

@@ -47,6 +47,8 @@ export default {
   checkpoint: 'Checkpoint',
   oneCheckpoint:
     'Of this run only the best weights are kept (step {step}), so there is nothing to slide over. --set training.keep=9 keeps more.',
+  startAndBest:
+    'Kept are the best weights alone; those it began with are drawn again by its seed. --set training.keep=9 keeps more on the way.',
   madeToSay: 'Made to say',
   said: 'It says',
   weight: 'Weight',

@@ -48,6 +48,8 @@ export default {
   checkpoint: 'Point de sauvegarde',
   oneCheckpoint:
     'De cet entraînement, seuls les meilleurs poids sont conservés (pas {step}) : rien à parcourir. --set training.keep=9 en garde davantage.',
+  startAndBest:
+    'Seuls les meilleurs poids sont conservés ; ceux du début sont tirés à nouveau de sa graine. --set training.keep=9 en garde davantage en chemin.',
   madeToSay: 'On lui fait dire',
   said: 'Il dit',
   weight: 'Poids',

@@ -45,7 +45,7 @@ export function presetsFor(studio: StudioInfo, shown: Shown, runs: readonly Curv
       name: 'models',
       use: { ...CLEAN, text: recorded ? TIRED : text, model: one.name, model2: other.name },
     });
-  const trained = runs.find((run) => run.checkpoints.length > 1);
+  const trained = trainedRun(runs, tellingModel(studio));
   if (trained) {
     const [first, last] = [trained.checkpoints[0], trained.checkpoints[trained.checkpoints.length - 1]];
     const named = (checkpoint: string) => `run:${trained.run.name}@${checkpoint}`;
@@ -62,4 +62,12 @@ function twoModels(studio: StudioInfo): ModelInfo[] {
   const [one, ...others] = usableModels(studio);
   const second = others.find((other) => String(other.languages) === String(one.languages)) ?? others[0];
   return second ? [one, second] : [];
+}
+
+/** A run that has kept some of its way; else one that can be told from its beginning. */
+function trainedRun(runs: readonly CurvesAnswer[], telling: string): CurvesAnswer | undefined {
+  const many = runs.filter((run) => run.checkpoints.length > 1);
+  return (
+    many.find((run) => run.checkpoints.length > 2) ?? many.find((run) => run.run.name === telling) ?? many[0]
+  );
 }

@@ -9,6 +9,9 @@ export interface Curve {
   dashed?: boolean;
 }
 
+/** The checkpoint that no file keeps: the weights of step 0, which the server draws again. */
+export const START = 'start';
+
 /** The panels of curves: which series stand together. */
 export const GROUPS = [
   { name: 'loss', log: true, series: ['loss', 'valid loss'] },
