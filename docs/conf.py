@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from sphinx.pycode import ModuleAnalyzer
+
 import regard
 from tools.book_docstrings import as_rst
 
@@ -32,6 +34,7 @@ html_static_path = ["_static"]
 html_css_files = ["book.css"]
 html_copy_source = False
 html_show_sphinx = False
+html_show_search_summary = False  # which a browser fetches, and of files on a disk it fetches none
 html_theme_options = {
     "sidebar_hide_name": False,
     "light_css_variables": {
@@ -70,5 +73,17 @@ def rewrite_docstring(app, what, name, what_it_is, options, lines) -> None:  # t
     lines[:] = as_rst(lines)
 
 
+def show_overloads_once() -> None:
+    """The pages give the signature that says of all overloads what may be given; Sphinx would list each of them."""
+    analyze = ModuleAnalyzer.analyze
+
+    def analyze_without(self: ModuleAnalyzer) -> None:
+        analyze(self)
+        self.overloads = {}
+
+    ModuleAnalyzer.analyze = analyze_without  # type: ignore[method-assign]
+
+
 def setup(app) -> None:  # type: ignore[no-untyped-def]
+    show_overloads_once()
     app.connect("autodoc-process-docstring", rewrite_docstring)

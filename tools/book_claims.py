@@ -43,7 +43,7 @@ a rule that was written before the result and turns its numbers into a verdict. 
 
 def verdict_table(results: Path = RESULTS, folder: str = "claims/") -> str:
     """All claims with the verdicts of both forms."""
-    lines = ["| claim | what is said | quick | full |", "| --- | --- | --- | --- |"]
+    lines = ["{.verdicts}", "| claim | what is said | quick | full |", "| --- | --- | --- | --- |"]
     for name in NAMES:
         verdicts = " | ".join(verdict_words(stored(name, form, results)) for form in FORMS)
         lines.append(f"| [{name}]({folder}{name}.md) | {prose(statement_of(name, results))} | {verdicts} |")

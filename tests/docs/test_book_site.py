@@ -90,6 +90,23 @@ def test_what_is_promised_has_a_page(site: Path) -> None:
     assert all(f'"{name}"' in index for name in people)
 
 
+def test_a_function_with_overloads_is_shown_once_with_all_that_may_be_given(site: Path) -> None:
+    for page, name, option in (
+        ("attention", "attend", "see"),
+        ("changing", "effect", "change"),
+        ("models", "load", ""),
+    ):
+        html = (site / "api" / f"{page}.html").read_text(encoding="utf-8")
+        (shown,) = re.findall(rf'<dt class="sig sig-object py" id="regard.{name}">(.*?)</dt>', html, re.DOTALL)
+        assert shown.count(f'<span class="pre">{name}</span>') == 1
+        assert option in shown
+
+
+def test_a_search_fetches_nothing(site: Path) -> None:
+    """Of files on a disk a browser would refuse it."""
+    assert "SHOW_SEARCH_SUMMARY: false" in (site / "_static" / "documentation_options.js").read_text(encoding="utf-8")
+
+
 def test_the_gallery_and_the_notebooks_show_what_came_out(site: Path) -> None:
     gallery = (site / "gallery.html").read_text(encoding="utf-8")
     assert gallery.count('<figure class="made') == 5
