@@ -17,7 +17,7 @@ ALL = 10_000_000  # more than there are
 FRESH, ALIKE, BY_LAYER = "fresh", "pre-trained", "layer by layer"
 BY_LAYERS: dict[str, Any] = {"unfreeze": 0.3, "layer_decay": 0.7}
 MARGIN = 5.0  # answers in a hundred
-QUICK, FULL = (600, 32, 3e-3), (1_200, 64, 1e-3)  # to learn the language: steps, rows a step, highest rate
+QUICK, FULL = (1_000, 32, 3e-3), (1_200, 64, 1e-3)  # to learn the language: steps, rows a step, highest rate
 QUICK_STEPS, FULL_STEPS = (100, 100, 150, 300), (60, 120, 250, 600)  # to learn from so many labels
 QUICK_RATE, FULL_RATE = 3e-3, 5e-4
 QUICK_BATCH, FULL_BATCH = 32, 64
@@ -127,9 +127,11 @@ CLAIM = Claim(
         holds,
         fails,
     ),
-    seeds=5,
+    seeds=6,
     data=("sst2", "wikitext-2"),
     tried=(
+        "After 600 steps of the language, with five seeds, 1,000 labels gained 6.4 answers in a hundred, and the "
+        "interval was from 5.07 to 7.8: a verdict that hung on them. So it is read for longer, with one seed more.",
         "A layer decay of 0.4, nearest to that of Howard and Ruder (2018), leaves the lower layers too slow for so few "
         "steps: with 1,000 labels it was worse than one rate for all, at a third of this rate, with one seed.",
         "With a single draw of the labels for each seed, 50 labels gained 8 answers in a hundred, but the interval was "

@@ -20,7 +20,7 @@ from regard.claims.measurement import Cell, LinePlot, Measurement, ResultTable, 
 from regard.claims.setting import Setting
 
 STARTS = (16, 64, 256, 1_024)  # numbers a word before any step, in both forms
-DIMS, FULL_DIMS = (16, 64, 192), (16, 64, 256, 1_024)  # and trained
+DIMS, FULL_DIMS = (16, 64, 256), (16, 64, 256, 1_024)  # and trained
 QUICK, FULL = (200, 32, 3e-3), (1_000, 128, 7e-4)  # steps, sentences a step, highest rate
 PAIRS, TESTS = 10_000, 300  # of the quick form
 EARLY = 20  # steps whose gradients count: they decide what is learned at all
@@ -161,5 +161,6 @@ CLAIM = Claim(
     tried=(
         "On the whole built-in language, of which 150 steps learn little, three seeds lost 0.30 nats a word, and the "
         "interval was from 0.008 to 0.59: a verdict that hung on them.",
+        "With 192 numbers a word as the most, five seeds had gradients 1.93 to 2.74 times as large, about the bound.",
     ),
 )
