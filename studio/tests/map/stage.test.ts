@@ -29,8 +29,9 @@ describe('the layout', () => {
     });
   });
   it('keeps the proportions of a map in its corner', () => {
-    expect(miniSizeOf({ rows: 10, columns: 20 })).toEqual({ width: 108, height: 54 });
-    expect(miniSizeOf({ rows: 20, columns: 10 })).toEqual({ width: 54, height: 108 });
+    expect(miniSizeOf({ rows: 10, columns: 20 }, false)).toEqual({ width: 108, height: 54 });
+    expect(miniSizeOf({ rows: 20, columns: 10 }, false)).toEqual({ width: 54, height: 108 });
+    expect(miniSizeOf(large, true)).toEqual({ width: 64, height: 64 });
   });
 });
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -52,7 +52,7 @@ def long_studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     sizes: dict[str, Any] = {"dim": 16, "heads": 1, "feedforward": 16, "layers": 1, "positions": "sinusoidal"}
     model = Decoder(DecoderConfig(**sizes, vocabulary=50, max_length=TOKENS)).eval()
     file = tmp_path_factory.mktemp("long") / "long.regard"
-    with torch.no_grad(), regard.watch(model) as seen:
+    with torch.no_grad(), regard.watch(model, lambda number: f" reading-{number}") as seen:
         model(torch.randint(50, (1, TOKENS)))
     seen.pool(cell=8).save(file)
     with serving(StudioCatalogue.of([str(file)])) as address:
@@ -93,6 +93,45 @@ def test_numbers_are_written_as_in_one_s_language(browser: Browser, long_studio:
         screen.shows(".reading", "4\u202f321")
         screen.shows(".reading", "1\u202f234")
         assert re.fullmatch(r".* · réunie en cases de 8 .*", screen.text(".badge"))
+
+
+def test_two_fingers_zoom_one_moves_and_a_tap_picks(browser: Browser, long_studio: str) -> None:
+    with watched(browser, long_studio) as screen:
+        screen.phone()
+        hand = screen.context.new_cdp_session(screen.page)
+        hand.send("Emulation.setTouchEmulationEnabled", {"enabled": True})
+        screen.open("map")
+        arrived(screen)
+        screen.page.evaluate("document.querySelector('.stage').scrollIntoView({block: 'center'})")
+        box = screen.page.locator("canvas.tiles").bounding_box()
+        assert box
+        x, y = box["x"] + box["width"] / 3, box["y"] + 0.6 * box["height"]
+
+        def touch(*moves: Sequence[tuple[float, float]]) -> None:
+            """Fingers go down at the first places, along the others, and up."""
+            for number, places in enumerate(moves):
+                kind = "touchMove" if number else "touchStart"
+                points = [{"x": x + dx, "y": y + dy, "id": finger} for finger, (dx, dy) in enumerate(places)]
+                hand.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+                screen.page.wait_for_timeout(16)
+            hand.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+
+        touch(*([(-wide, -wide / 2), (wide, wide / 2)] for wide in range(20, 90, 6)))
+        zoomed = screen.eventually(screen.params, lambda found: "at" in found)["at"]
+        assert screen.page.evaluate("visualViewport.scale") == 1  # the map has come nearer, not the page
+        scrolled = screen.page.evaluate("scrollY")
+        touch(*([(0, -far)] for far in range(0, 60, 6)))
+        moved = screen.eventually(screen.params, lambda found: found.get("at") not in (None, zoomed))["at"]
+        assert float(moved.split(",")[0]) > float(zoomed.split(",")[0])
+        assert screen.page.evaluate("scrollY") == scrolled
+        touch([(0, 0)])
+        screen.eventually(screen.params, lambda found: {"row", "column"} <= found.keys())
+        panel_box = screen.page.locator(".reading").bounding_box()
+        assert panel_box
+        for mark in screen.page.locator(".reading mark").all():  # the words themselves are not cut off
+            words = mark.bounding_box()
+            assert words
+            assert panel_box["x"] < words["x"] < words["x"] + words["width"] <= panel_box["x"] + panel_box["width"]
 
 
 @pytest.mark.parametrize("plain", [0, 1])

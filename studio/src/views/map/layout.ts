@@ -45,12 +45,13 @@ export function groundOf(view: MapView, size: MapSize, pane: Pane): Pane {
   };
 }
 
-const MINI = 108; // pixels of the longer side of the small map
+const [MINI, NARROW] = [108, 64]; // pixels of the longer side of the small map
 
-export function miniSizeOf({ rows, columns }: MapSize): Pane {
+export function miniSizeOf({ rows, columns }: MapSize, narrow: boolean): Pane {
+  const side = narrow ? NARROW : MINI;
   const share = rows / columns;
   return {
-    width: Math.round(share > 1 ? MINI / share : MINI),
-    height: Math.round(share > 1 ? MINI : MINI * share),
+    width: Math.round(share > 1 ? side / share : side),
+    height: Math.round(share > 1 ? side : side * share),
   };
 }
