@@ -102,6 +102,15 @@ describe('the story of a word', () => {
     expect(pairOf(look, { side: 'written', index: 0 }, weightsOf)).toEqual({ source: 1, written: 0 });
     expect(pairOf(look, { side: 'written', index: 9 }, weightsOf)).toEqual({ source: null, written: null });
   });
+  it('asks only the heads that align, where it is known which do', () => {
+    const misled = Float32Array.of(0.6, 0.4, 0.9, 0.1, 0.9, 0.1, 0.2, 0.8); // two heads: the second one aligns
+    const two = { ...look, sites: [site({ heads: 2, head_numbers: [0, 1] })] } as unknown as Look;
+    const pairs = (alignment: Partial<Look['alignment']>) =>
+      pairOf({ ...two, alignment } as Look, { side: 'source', index: 0 }, () => misled).written;
+    expect(pairs({ site: 'decoder.0.cross', heads: [0], row: 'output' })).toBe(1);
+    expect(pairs({ site: 'decoder.0.cross', heads: [1], row: 'output' })).toBe(0);
+    expect(pairs({ site: 'decoder.0.cross', heads: [0], row: 'input' })).toBe(0); // the row after the one that writes
+  });
   it('ranks heads by what their silence costs this very word, and says what each looks at there', () => {
     const rows = [
       { site: 'decoder.0.cross', head: 0, effect: -0.1, by_token: [-0.2, 0] },

@@ -135,3 +135,18 @@ def test_what_the_three_kinds_of_model_leave_out_is_counted(screen: Screen) -> N
         assert past + int(picture.locator("text.head.own").text_content() or 0) == 22 > past
         if year == "2014":
             assert words[-1].strip() == "</s>"
+
+
+def test_a_person_types_another_word_and_the_translation_goes_on_from_there(screen: Screen) -> None:
+    screen.open("translate", model="grammar", text=CAT, step=2)
+    box = screen.page.get_by_label("Your own words instead of “chat”")
+    box.fill("chien")
+    box.press("Enter")
+    heading = screen.page.get_by_role("heading", name="Instead of “chien”")
+    heading.wait_for()
+    assert screen.params()["forced"] == "1"
+    written = screen.page.get_by_role("group", name="The translation, token by token").locator("bdi")
+    assert [word.strip() for word in written.all_inner_texts()][:2] == ["Le", "chien"]
+    screen.page.get_by_role("button", name="Undo the forced word").last.click()
+    written.nth(1).filter(has_text="chat").wait_for()
+    assert "prefix" not in screen.params()

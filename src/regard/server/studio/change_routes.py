@@ -12,6 +12,8 @@ from regard.server.studio.schema import (
     SearchRequest,
     SimilarityAnswer,
     SimilarityRequest,
+    TypedAnswer,
+    TypedRequest,
 )
 from regard.server.studio.studio_service import StudioService
 
@@ -34,5 +36,10 @@ def change_router(service: StudioService) -> APIRouter:
     async def searches(asked: SearchRequest) -> SearchAnswer:
         """A whole beam search, with what was given up."""
         return await service.search(asked)
+
+    @router.post("/typed")
+    async def typed(asked: TypedRequest) -> TypedAnswer:
+        """The ids of words that a person puts into a translation, to search on from there."""
+        return await service.typed(asked)
 
     return router

@@ -440,6 +440,23 @@ class SearchRequest(AskedModel):
     prefix: list[TokenId] = Field([], max_length=512, description="Forced tokens from step 0 on.")
 
 
+class TypedRequest(AskedModel):
+    """Words that a person puts behind the first tokens of a translation."""
+
+    model: Name
+    words: str = Field(min_length=1, max_length=200)
+    prefix: list[TokenId] = Field([], max_length=512, description="What stands before them.")
+    instead: TokenId | None = Field(None, description="The token that stood there.")
+
+
+class TypedAnswer(BaseModel):
+    """What to search with: the ids of all that is written so far."""
+
+    ids: list[int]
+    unchanged: int = Field(description="How many of them are as they were; those behind are the words'.")
+    tokens: list[str] = Field(description="Of the words.")
+
+
 class SearchCandidate(BaseModel):
     """A text that the search thought of: its parent's, and one token more."""
 

@@ -55,12 +55,15 @@ from regard.server.studio.schema import (
     StudioStart,
     TextSide,
     TokenProbability,
+    TypedAnswer,
+    TypedRequest,
     VectorPlace,
     WorkedExample,
 )
 from regard.server.studio.stored_look import LookShelf, ModelKey, StoredLook
 from regard.server.studio.text_search import found_positions
 from regard.server.studio.token_vectors import Vectors, similarities, token_vectors
+from regard.server.studio.typed_words import typed_words
 from regard.server.studio.work_desk import StopSignal, WorkDesk
 from regard.server.studio.worked_answers import checked, worked_examples
 from regard.version import __version__
@@ -249,6 +252,11 @@ class StudioService:
         return await self.desk.ask(
             lambda stop: beam_tree(self.shelf.subject((asked.model, None)), asked, self.bounds, stop)
         )
+
+    async def typed(self, asked: TypedRequest) -> TypedAnswer:
+        self.catalogue.model(asked.model)
+        self.check_text(asked.words)
+        return await self.desk.ask(lambda _: typed_words(self.shelf.subject((asked.model, None)), asked, self.bounds))
 
     def vectors(self, look: StoredLook) -> Vectors:
         vectors: Vectors = look.remembered("vectors", lambda: token_vectors(*self.model_of(look)))

@@ -57,7 +57,10 @@ export default {
   allHeads: 'All heads on this sentence',
   weight: 'Weight',
   insteadOf: 'Instead of “{word}”',
-  insteadNote: 'Pick another word, and the translation goes on from there.',
+  insteadNote: 'Pick another word or type your own, and the translation goes on from there.',
+  typeInstead: 'Your own words instead of “{word}”',
+  typeHere: 'or type your own…',
+  typeGo: 'Put it there',
   alignTitle: 'Who looked at whom',
   alignNote:
     'From each word that was written to the words it looked at, with the layer and head chosen above.',

@@ -58,7 +58,10 @@ export default {
   allHeads: 'Toutes les têtes sur cette phrase',
   weight: 'Poids',
   insteadOf: 'Au lieu de « {word} »',
-  insteadNote: 'Choisissez un autre mot, et la traduction continue à partir de là.',
+  insteadNote: 'Choisissez un autre mot ou tapez le vôtre, et la traduction continue à partir de là.',
+  typeInstead: 'Vos propres mots au lieu de « {word} »',
+  typeHere: 'ou tapez les vôtres…',
+  typeGo: 'Mettre',
   alignTitle: 'Qui a regardé qui',
   alignNote:
     'De chaque mot écrit vers les mots qu’il a regardés, avec la couche et la tête choisies plus haut.',

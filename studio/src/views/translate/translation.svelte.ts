@@ -1,7 +1,15 @@
 // What the page knows: the search for a text, the look at what it found, and the weights that are asked for.
 
 import { getNumbers, isAbort, latest, postJson } from '../../contract/api';
-import type { Look, ModelInfo, Numbers, SearchAnswer, SearchRequest, StudioInfo } from '../../contract/types';
+import type {
+  Look,
+  ModelInfo,
+  Numbers,
+  SearchAnswer,
+  SearchRequest,
+  StudioInfo,
+  TypedAnswer,
+} from '../../contract/types';
 import type { Address } from '../../state/address.svelte';
 import { untrack } from 'svelte';
 import { closestCall, firstModel, headChoice, layersOf, readIds, rowLook, type RowLook } from './looks';
@@ -18,6 +26,7 @@ export class Translation {
   #weights = $state.raw<Record<string, Numbers>>({});
   #undo: string[] = []; // what was forced before, in this visit
   readonly #nextSearch = latest();
+  readonly #nextTyped = latest();
 
   constructor(
     private readonly address: Address,
@@ -145,6 +154,28 @@ export class Translation {
     if (!this.search) return;
     const forced = [...this.forced.filter((at) => at < position), position];
     this.#change([...this.search.ids.slice(0, position), token], forced);
+  }
+
+  /** Say these words at that position; gives why it cannot be, where it cannot. */
+  async type(position: number, words: string): Promise<string> {
+    const { model, search } = this;
+    if (!model || !search) return '';
+    const asked = {
+      model: model.name,
+      words,
+      prefix: search.ids.slice(0, position),
+      instead: search.ids[position],
+    };
+    const signal = this.#nextTyped();
+    try {
+      const { ids, unchanged } = await postJson<TypedAnswer>('api/typed', asked, signal);
+      if (this.search !== search) return ''; // something else was asked meanwhile
+      const typed = ids.map((_, index) => index).slice(unchanged);
+      this.#change(ids, [...this.forced.filter((at) => at < unchanged), ...typed]);
+      return '';
+    } catch (error) {
+      return isAbort(error) ? '' : (error as Error).message;
+    }
   }
 
   /** Go on from a candidate that was given up. */

@@ -60,6 +60,48 @@ def test_a_search_goes_on_from_what_is_forced(client: TestClient) -> None:
     assert (shown["output"], shown["written"]) == (forced["output"], forced["tokens"])
 
 
+def test_words_that_are_typed_become_what_the_model_would_write_them_with(client: TestClient) -> None:
+    found = post(client, "searches", model="grammar", text=CAT)
+    le, chat = found["ids"][:2]
+    typed = post(client, "typed", model="grammar", words="chien", prefix=[le], instead=chat)
+    assert (typed["ids"][: typed["unchanged"]], [part.strip() for part in typed["tokens"]]) == ([le], ["chien"])
+    forced = post(client, "searches", model="grammar", text=CAT, prefix=typed["ids"])
+    assert forced["output"].startswith("Le chien ")
+    first = post(client, "typed", model="grammar", words="Un", instead=le)
+    assert post(client, "searches", model="grammar", text=CAT, prefix=first["ids"])["output"].startswith("Un ")
+
+
+def test_words_inside_of_a_word_and_signs_are_glued_to_what_stands_there(
+    client: TestClient, translator: Translator
+) -> None:
+    whole = translator.tokenizer.encode(["Le chat dort."])[0]
+    ids = [number for number in whole if translator.tokenizer.decode([number]).strip()]
+
+    def written(words: str, before: int, instead: int | None = None) -> str:
+        typed = post(client, "typed", model="grammar", words=words, prefix=ids[:before], instead=instead)
+        return translator.tokenizer.decode(typed["ids"])
+
+    assert written("mange", 2, ids[2]) == "Le chat mange"
+    assert written(", ici", 2, ids[2]) == "Le chat, ici"
+    (elided,) = translator.tokenizer.encode(["L'animal"])
+    named = [number for number in elided if translator.tokenizer.decode([number]).strip()]
+    typed = post(client, "typed", model="grammar", words="oiseau", prefix=named[:-1], instead=named[-1])
+    assert translator.tokenizer.decode(typed["ids"]) == "L'oiseau"
+
+
+REFUSED_WORDS: list[tuple[dict[str, Any], str]] = [
+    ({"model": "grammar", "words": "  "}, "at least one word"),
+    ({"model": "grammar", "words": "chien", "prefix": [999_999]}, "There is no token 999999"),
+    ({"model": "decoder", "words": "dog"}, "this model is none"),
+]
+
+
+@pytest.mark.parametrize(("asked", "said"), REFUSED_WORDS, ids=[said for _, said in REFUSED_WORDS])
+def test_words_that_cannot_be_put_there_are_refused(client: TestClient, asked: dict[str, Any], said: str) -> None:
+    answer = client.post("/api/typed", json=asked)
+    assert (answer.status_code, said in answer.json()["error"]) == (400, True)
+
+
 def test_models_that_go_on_are_searched_too(client: TestClient) -> None:
     found = post(client, "searches", model="decoder", text=WORDS, beams=2)
     folder = client.app.state.studio.catalogue.models["decoder"].folder  # type: ignore[attr-defined]
