@@ -21,7 +21,7 @@ RATES = ((20_000_000, 3e-4), (60_000_000, 1e-4), (float("inf"), 3e-5))  # up to 
 WARMUP = 100  # steps at most
 # By how much of the way a translator goes back to its start. In three trials (benchmarks/NOTES.md, "Fine-tuning without
 # forgetting") that kept what was known within 1 BLEU, where 2 to 27 were lost without it, for a part of what was won.
-ANCHOR = 0.4
+ANCHOR = 0.6
 SHORTER = 3  # times fewer steps than for fresh weights
 
 
