@@ -181,7 +181,17 @@ def texts(screen: Screen, step: str) -> list[list[str]]:
     return [[text.strip() for text in row.locator("td.cell").all_inner_texts()] for row in rows]
 
 
-def test_a_check_gives_no_number_away_before_it_is_found(screen: Screen) -> None:
+def saved(screen: Screen, card: str, folder: Path) -> list[dict[str, Any]]:
+    """The numbers of a step, as its menu gives them."""
+    screen.find(f"{card} summary").click()
+    with screen.page.expect_download() as loading:
+        screen.find(card).get_by_role("button", name="Table, JSON", exact=True).click()
+    loading.value.save_as(folder / "step.json")
+    found: list[dict[str, Any]] = json.loads((folder / "step.json").read_text(encoding="utf-8"))
+    return found
+
+
+def test_a_check_gives_no_number_away_before_it_is_found(screen: Screen, tmp_path: Path) -> None:
     """Neither in what goes into another number, nor in a matrix that would tell it."""
     screen.open(mode="check", mask="causal", heads=1)
     assert "1 ? × ? = ? 2 ? × ? = ?" in explained(screen, "scores", 2, 1)
@@ -193,6 +203,8 @@ def test_a_check_gives_no_number_away_before_it_is_found(screen: Screen) -> None
     assert "?" in explained(screen, "masked", 2, 1).split()
     screen.cell("masked", 2, 1).dblclick()
     assert screen.page.locator("[data-step=masked] input").count() == 0
+    exported = saved(screen, "#step-score", tmp_path)
+    assert {row["value"] for row in exported if row["step"] == "scores"} == {None}
     for column, typed in enumerate(("2", "7")):  # right and wrong
         screen.cell("q", 2, column).click()
         screen.page.keyboard.type(typed)

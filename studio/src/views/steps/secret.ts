@@ -1,6 +1,6 @@
 // While a learner works the steps out, no number is shown that is still to be found, nor one that would tell it.
 
-import type { Cell } from '../../maths/attend';
+import type { Cell, Grid, StepName } from '../../maths/attend';
 import type { Check } from '../../state/check.svelte';
 import type { Sheet } from '../../state/sheet.svelte';
 
@@ -21,6 +21,15 @@ export function isKnown(sheet: Sheet, check: Check, cell: Cell): boolean {
       isKnown(sheet, check, { step: 'concat', head, row, column: index }),
     );
   return true;
+}
+
+/** A matrix as it may be taken away: nothing stands where a number is still to be found. */
+export function onlyKnown(sheet: Sheet, check: Check, step: StepName, head: number, grid: Grid): Grid {
+  const data = grid.data.map((number, index) => {
+    const [row, column] = [Math.floor(index / grid.columns), index % grid.columns];
+    return isKnown(sheet, check, { step, head, row, column }) ? number : NaN;
+  });
+  return { ...grid, data };
 }
 
 /** The two numbers of a product, or the one of a power, as cells of the sheet; `index` is the term's own. */
