@@ -116,7 +116,7 @@ export class Sheet {
     const same = value !== null && this.given(cell.step) && grid && at(grid, cell.row, cell.column) === value;
     if (value === null || same) edits.delete(key);
     else edits.set(key, value);
-    this.address.set({ edit: writeCells(edits) });
+    this.address.set({ edit: writeCells(edits) }, { push: edits.size !== this.edits.size });
   }
 
   type(cell: Cell, text: string): void {
@@ -131,12 +131,13 @@ export class Sheet {
   }
 
   /** Another choice of words or sizes: what was changed by hand belonged to the old one. */
-  choose(changes: Changes): void {
-    this.address.set({ edit: null, typed: null, cell: null, head: null, ...changes });
+  choose(changes: Changes, push = true): void {
+    this.address.set({ edit: null, typed: null, cell: null, head: null, ...changes }, { push });
   }
 
-  set(changes: Changes): void {
-    this.address.set(changes);
+  /** A setting, and a step of the back button; not so what is typed or slid through many values. */
+  set(changes: Changes, push = true): void {
+    this.address.set(changes, { push });
   }
 
   /** The same sheet in the terminal, where it can be said in one line. */

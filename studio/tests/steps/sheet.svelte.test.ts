@@ -33,6 +33,21 @@ describe('sheet', () => {
     expect(address.params.edit).toBeUndefined();
   });
 
+  it('lets the back button take back settings and cells, not every letter of a number', () => {
+    const { sheet, address } = sheetAt({});
+    const cell = { step: 'x', head: 0, row: 0, column: 0 } as const;
+    sheet.set({ mask: 'causal' });
+    sheet.edit(cell, 2);
+    flushSync();
+    sheet.edit(cell, 2.5);
+    flushSync();
+    sheet.edit(cell, null);
+    sheet.set({ t: 3 }, false);
+    expect(address.pushed.map((one) => one.split('?')[1] ?? '')).toEqual([
+      '', 'mask=causal', 'mask=causal&edit=x%3A0%2C0%2C0%3D2.5',
+    ]); // prettier-ignore
+  });
+
   it('keeps the numbers of words it knows and makes up those of others', () => {
     const { sheet } = sheetAt({ text: 'AI hates I' });
     const x = sheet.found.x![0];

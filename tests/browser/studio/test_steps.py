@@ -71,6 +71,19 @@ def compare(screen: Screen, settings: dict[str, Any], head: int = 0) -> None:
         assert screen.number_table("masked", head)[0][1:] == [-math.inf] * 3
 
 
+def test_the_back_button_takes_back_setting_by_setting(screen: Screen) -> None:
+    screen.open()
+    screen.page.get_by_label("Numbers", exact=True).select_option("hotel-rooms")
+    screen.find(".controls-card").get_by_role("switch", name="Mask the future").click(force=True)
+    assert screen.params() == {"example": "hotel-rooms", "mask": "causal"}
+    screen.page.wait_for_selector("[data-step=masked]")
+    screen.page.go_back()
+    screen.page.wait_for_selector("[data-step=masked]", state="detached")
+    assert screen.params() == {"example": "hotel-rooms"}
+    screen.page.go_back()
+    screen.eventually(screen.params, lambda found: found == {})
+
+
 def test_a_changed_number_changes_all_that_follows(screen: Screen) -> None:
     """By keyboard alone: to the cell, type, Enter; then taken back."""
     screen.open()
