@@ -10,6 +10,7 @@ import {
   columnOf,
   commonTokens,
   headWeights,
+  keysSeen,
   products,
   rowOf,
   strongestLinks,
@@ -37,6 +38,11 @@ describe('weights of a head', () => {
   it('takes one head out of all of a site', () => {
     const all = Float32Array.of(1, 0, 0, 1, 0.5, 0.5, 0.25, 0.75);
     expect([...headWeights(all, site({ heads: 2 }), 1).data]).toEqual([0.5, 0.5, 0.25, 0.75]);
+  });
+  it('counts the keys that a query may look at', () => {
+    expect(keysSeen(site({ keys: 5 }), 0)).toBe(5);
+    expect([0, 1].map((row) => keysSeen(site({ causal: true, keys: 2 }), row))).toEqual([1, 2]);
+    expect([0, 1].map((row) => keysSeen(site({ causal: true, keys: 5 }), row))).toEqual([4, 5]); // after a cache
   });
   it('hides what a causal site may not see', () => {
     const { data } = headWeights(Float32Array.of(1, 0, 0.5, 0.5), site({ causal: true }), 0);
@@ -82,6 +88,16 @@ describe('changes in the address', () => {
     const sharper = toggled([silence], { ...silence, kind: 'sharpen', factor: 4 });
     expect(sharper.map((one) => one.kind)).toEqual(['sharpen']);
     expect(hasChange(sharper, silence)).toBe(false);
+  });
+  it('lets no query look at two keys alone, or at one that is forbidden to it', () => {
+    const [, , pin] = changes;
+    const elsewhere = { ...pin, column: 4 };
+    const forbid = { ...pin, kind: 'forbid' as const };
+    expect(toggled([pin], elsewhere)).toEqual([elsewhere]);
+    expect(toggled([pin], forbid)).toEqual([forbid]);
+    expect(toggled([forbid], pin)).toEqual([pin]);
+    const apart = [pin, { ...pin, row: 11 }, { ...forbid, column: 4 }, { ...forbid, head: 1 }];
+    expect(apart.reduce(toggled, [] as HeadChange[])).toEqual(apart);
   });
 });
 

@@ -40,13 +40,16 @@ const sameKey = (a: HeadChange, b: HeadChange) =>
 export const hasChange = (changes: readonly HeadChange[], one: HeadChange): boolean =>
   changes.some((other) => sameKey(other, one));
 
-/** Taken away where it is there, else added; a head is not silenced and sharpened at once. */
+/** Taken away where it is there, else added, in the place of what cannot be together with it. */
 export function toggled(changes: readonly HeadChange[], one: HeadChange): HeadChange[] {
   if (hasChange(changes, one)) return changes.filter((other) => !sameKey(other, one));
-  const whole = (kind: Kind) => kind === 'silence' || kind === 'sharpen';
-  const others = changes.filter(
-    (other) =>
-      !(other.site === one.site && other.head === one.head && (whole(one.kind) || other.kind === 'silence')),
-  );
-  return [...others, one];
+  return [...changes.filter((other) => !excludes(one, other)), one];
+}
+
+/** A head is not silenced and sharpened at once; a query looks at one key alone, and not at a forbidden one. */
+function excludes(one: HeadChange, other: HeadChange): boolean {
+  if (other.site !== one.site || other.head !== one.head) return false;
+  if (one.kind === 'silence' || one.kind === 'sharpen' || other.kind === 'silence') return true;
+  if (other.kind === 'sharpen' || other.row !== one.row) return false;
+  return one.kind === other.kind ? one.kind === 'pin' : one.column === other.column;
 }

@@ -32,6 +32,10 @@ export function hideFuture(data: Float32Array, rows: number, columns: number): F
   return out;
 }
 
+/** How many keys a query may look at. */
+export const keysSeen = (site: SiteInfo, row: number): number =>
+  site.causal ? Math.max(0, Math.min(site.keys, row + site.keys - site.queries + 1)) : site.keys;
+
 export interface Link {
   row: number;
   column: number;
