@@ -86,6 +86,28 @@ def test_all_of_a_long_map_is_less_than_a_megabyte(browser: Browser, long_studio
         assert fetched() > before
 
 
+def test_what_is_pointed_at_is_read_again_when_the_map_comes_nearer(browser: Browser, long_studio: str) -> None:
+    """The pointer stays where it is, and another cell, then its own weight, comes below it."""
+    with watched(browser, long_studio) as screen:
+        screen.open("map")
+        arrived(screen)
+        x, y = place(screen, 6000, 2000, TOKENS, TOKENS)
+        screen.page.mouse.move(x, y)
+        screen.shows(".reading .value", "Share of these")
+        for _ in range(12):
+            screen.page.mouse.wheel(0, -400)
+        screen.until("document.querySelector('.stage').dataset.level === '0'")
+        screen.shows(".reading .value", "Weight")
+        found = screen.text(".reading")
+        screen.page.mouse.move(x + 200, y)
+        screen.eventually(lambda: screen.text(".reading"), found.__ne__)
+        screen.page.mouse.move(x, y)
+        screen.eventually(lambda: screen.text(".reading"), found.__eq__)
+        screen.page.mouse.click(x, y)
+        row = int(screen.eventually(screen.params, lambda found: "row" in found)["row"])
+        screen.shows(".says", f"of {row + 1:,}.")  # a causal row looks at no more keys
+
+
 def test_numbers_are_written_as_in_one_s_language(browser: Browser, long_studio: str) -> None:
     with watched(browser, long_studio) as screen:
         screen.open("map", lang="fr", row=4321, column=1234)

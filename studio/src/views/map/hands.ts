@@ -50,7 +50,16 @@ function turned(handled: Handled, event: WheelEvent): void {
   const further = event.deltaY > 0 && !event.ctrlKey && !event.metaKey;
   if (further && handled.around().whole) return; // the page scrolls on
   event.preventDefault();
-  zoomed(handled, wheelFactor(event), handled.inside(event));
+  const at = handled.inside(event);
+  zoomed(handled, wheelFactor(event), at);
+  pointed(handled, at); // the pointer stays, and the map moves below it
+}
+
+/** What is below a pixel. */
+function pointed({ around, onpoint }: Handled, [x, y]: Point): void {
+  const { view, size, pane } = around();
+  const beside = x < 0 || y < 0 || x > pane.width || y > pane.height;
+  onpoint(beside ? null : positionAt(view, x, y, size));
 }
 
 function pressed(handled: Handled, fingers: Fingers, stage: HTMLElement, event: PointerEvent): void {
@@ -60,13 +69,11 @@ function pressed(handled: Handled, fingers: Fingers, stage: HTMLElement, event: 
 }
 
 function moved(handled: Handled, fingers: Fingers, event: PointerEvent): void {
-  const [x, y] = handled.inside(event);
+  const at = handled.inside(event);
   const { view, size, pane } = handled.around();
-  const drag = fingers.move(event.pointerId, [x, y]);
-  if (drag === undefined) {
-    const beside = x < 0 || y < 0 || x > pane.width || y > pane.height;
-    handled.onpoint(beside ? null : positionAt(view, x, y, size));
-  } else if (drag) {
+  const drag = fingers.move(event.pointerId, at);
+  if (drag === undefined) pointed(handled, at);
+  else if (drag) {
     const along = panBy(view, drag.dx, drag.dy, size, pane);
     handled.onview(drag.factor === 1 ? along : zoomAt(along, drag.factor, ...drag.at, size, pane));
   }
