@@ -248,6 +248,11 @@ def test_what_cannot_be_done_is_said(screen: Screen) -> None:
     screen.page.get_by_label("English").fill("The cat")
     screen.page.wait_for_selector("text=This could not be translated")
     screen.counts(".player", 0)  # the steps of what was translated before are not those of this text
+    screen.counts(".said", 0)  # nor is its translation
+    screen.page.get_by_label("English").fill("")
+    screen.page.wait_for_selector("text=This could not be translated", state="detached")
+    screen.page.get_by_label("English").fill("The cat sleeps")
+    screen.page.wait_for_selector("text=This could not be translated")
     screen.page.unroute("**/api/searches")
     screen.button("Try again").click()
     ready(screen)

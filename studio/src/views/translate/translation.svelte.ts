@@ -35,7 +35,9 @@ export class Translation {
     $effect(() => {
       const asked = this.#asked;
       void this.again;
-      if (asked) void this.#translate(JSON.parse(asked) as SearchRequest, this.#nextSearch());
+      const signal = this.#nextSearch();
+      if (asked) void this.#translate(JSON.parse(asked) as SearchRequest, signal);
+      else this.#rest();
     });
     $effect(() => {
       const { look, layer } = this;
@@ -212,6 +214,12 @@ export class Translation {
     this.#undo.push(`${this.prefix.join(',')};${this.forced.join(',')}`);
     const changes = { prefix: prefix.join(','), forced: forced.join(','), step: null, node: null };
     this.address.set(changes, { push: true });
+  }
+
+  /** Nothing is asked: what was on its way or went wrong was about another text. */
+  #rest(): void {
+    this.busy = false;
+    this.error = '';
   }
 
   async #translate(asked: SearchRequest, signal: AbortSignal): Promise<void> {
