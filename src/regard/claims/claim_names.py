@@ -17,6 +17,12 @@ NAMES = (
     "quadratic", "one-mechanism",
 )  # fmt: skip
 
+# Whose full form trains nothing and times nothing: on any machine it takes minutes.
+ANY_MACHINE = (
+    "softmax", "zero-score", "mask", "sizes", "permutation", "sinusoids", "lookup",
+    "head-roles", "weight-is-influence", "context",
+)  # fmt: skip
+
 
 def claim(name: str) -> ClaimRun:
     """A claim by its name, to be run: `regard.claim("sqrt-d").run()`."""

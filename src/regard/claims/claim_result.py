@@ -19,10 +19,9 @@ from regard.claims.draw.result_page import result_page
 from regard.claims.draw.result_view import result_view
 from regard.claims.estimates import Estimate
 from regard.claims.measurement import Measurement
-from regard.claims.setting import OnProgress, Setting, no_progress
+from regard.claims.setting import OnProgress, Setting, check_folders, no_progress, seeds_that_differ
 from regard.drawing.plain import as_text
 from regard.drawing.writing import write_text
-from regard.errors import InputError
 from regard.version import __version__
 
 
@@ -133,15 +132,15 @@ class ClaimRun:
     ) -> Result:
         """Try it: quickly, or in the full form that wants a GPU and, for most, real text in `data`.
 
-        `processes` train side by side on a CPU, each with one thread; the numbers are the same however many there are.
+        A claim that draws once uses the first of `seeds`, and the result names no other. `processes` train side by side
+        on a CPU, each with one thread; the numbers are the same however many there are.
         """
         usual = self.claim.full_seeds if full else self.claim.seeds
-        chosen = tuple(range(usual)) if seeds is None else tuple(seeds)
-        if not chosen or len(set(chosen)) < len(chosen):
-            raise InputError("seeds must differ", found=f"{list(chosen)}", do="give each once")
+        chosen = tuple(range(usual)) if seeds is None else seeds_that_differ(seeds)
+        if usual == 1:
+            chosen = chosen[:1]
         setting = Setting(chosen, full, None if data is None else Path(data), device, processes, on_progress)
-        for name in self.claim.data if full else ():
-            setting.folder(name)
+        check_folders(setting.data, self.claim.data if full else ())
         state, threads = torch.random.get_rng_state(), torch.get_num_threads()
         begun = time.monotonic()
         try:

@@ -19,8 +19,28 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
+# Of each folder of real text, the files that are read.
+FILES = {
+    "multi30k": tuple(f"{part}.{side}.xz" for part in ("train", "val", "test_2016_flickr") for side in ("en", "fr")),
+    "sst2": ("train.tsv.xz", "train_heldout.tsv.xz"),
+    "wikitext-2": ("train.txt.xz", "valid.txt.xz"),
+    "tatoeba-en-fr": ("pairs.tsv.xz",),
+}
+MOST = 2**32 - 1  # as a seed: scikit-learn takes no larger one
+
+
 def no_progress(done: int, total: int) -> None:
     """Nobody listens."""
+
+
+def seeds_that_differ(seeds: Sequence[int]) -> tuple[int, ...]:
+    """Seeds as somebody gave them, if runs can be made with them."""
+    if not seeds or len(set(seeds)) < len(seeds):
+        raise InputError("seeds must differ", found=f"{list(seeds)}", do="give each once")
+    for seed in seeds:
+        if not 0 <= seed <= MOST:
+            raise InputError("a seed is a number from 0 on", found=str(seed), do=f"at most {MOST}")
+    return tuple(seeds)
 
 
 @dataclass(frozen=True)
@@ -60,12 +80,23 @@ class Setting:
 
     def folder(self, name: str) -> Path:
         """A folder of real text, in the full form."""
-        if self.data is None:
-            raise InputError("the full form reads real text", found="no --data", do=f"--data DIR, which holds {name}/")
-        folder = self.data / name
-        if not folder.is_dir():
-            raise InputError(f"there is no {name} in {self.data}", do=f"give the folder that holds {name}/")
-        return folder
+        assert self.data is not None, "check_folders comes first"
+        return self.data / name
+
+
+def check_folders(data: Path | None, names: Sequence[str]) -> None:
+    """That all the text that a full form reads is there: asked before anything is measured."""
+    wanted = " and ".join(f"{name}/" for name in names)
+    if not names:
+        return
+    if data is None:
+        raise InputError("the full form reads real text", found="no --data", do=f"--data DIR, which holds {wanted}")
+    for name in names:
+        if not (data / name).is_dir():
+            raise InputError(f"there is no {name} in {data}", do=f"give the folder that holds {wanted}")
+        missing = [file for file in FILES[name] if not (data / name / file).is_file()]
+        if missing:
+            raise InputError(f"there is no {missing[0]} in {data / name}", do=f"it must hold {', '.join(FILES[name])}")
 
 
 def one_run(setting: Setting, run: Callable[[Setting, T], R], case: T) -> R:

@@ -30,16 +30,16 @@ def claim(
     Each claim is an experiment with a control. The rule that turns its numbers into "holds", "holds in part" or "does
     not hold" is written before the result. The quick form takes at most three minutes on two cores.
     """
+    values = {"--full": full, "--data": data, "--seeds": seeds, "--html": html, "--svg": svg}
+    check_request(name, every, [option for option, value in values.items() if value])
     if name is None and not every:
         listed(json)
         return
-    if name is not None and every:
-        raise InputError("a name and --all ask for two things", found=f"{name} --all", do="give one of the two")
-    if every and svg is not None:
-        raise InputError("--svg draws one claim", found="--all --svg", do="give a name, or --html for all plots")
     options = {
         "full": full, "data": data, "seeds": seeds_of(seeds), "device": device_name(device), "processes": cores(),
     }  # fmt: skip
+    if full and options["device"] == "cpu":
+        warn_of_hours(name)
     if every:
         try_all(options, html, json)
         return
@@ -52,6 +52,26 @@ def claim(
         from regard.claims.draw.result_view import result_view
 
         show(result_view(result.to_dict(), result.measurement))
+
+
+def check_request(name: str | None, every: bool, given: list[str]) -> None:
+    """Refuse options that do not go together."""
+    if name is not None and every:
+        raise InputError("a name and --all ask for two things", found=f"{name} --all", do="give one of the two")
+    if name is None and not every and given:
+        raise InputError("which claim?", found=f"{' '.join(given)} without a name", do="give a name, or --all")
+    if every and "--svg" in given:
+        raise InputError("--svg draws one claim", found="--all --svg", do="give a name, or --html for all plots")
+    if "--data" in given and "--full" not in given:
+        raise InputError("only the full form reads real text", found="--data without --full", do="add --full")
+
+
+def warn_of_hours(name: str | None) -> None:
+    """Before a full form begins on a CPU that would be busy with it for long."""
+    from regard.claims.claim_names import ANY_MACHINE, NAMES
+
+    if name is None or name in set(NAMES) - set(ANY_MACHINE):
+        typer.echo("regard: a full form wants a GPU (--device cuda): on a CPU it may take hours", err=True)
 
 
 def listed(json: bool) -> None:
@@ -113,13 +133,16 @@ def save(result: Result, html: str | None, svg: str | None) -> bool:
     return html is not None or svg is not None
 
 
-def seeds_of(text: str | None) -> list[int] | None:
+def seeds_of(text: str | None) -> tuple[int, ...] | None:
     if text is None:
         return None
+    from regard.claims.setting import seeds_that_differ
+
     try:
-        return [int(part) for part in text.split(",")]
+        seeds = [int(part) for part in text.split(",")]
     except ValueError as error:
         raise InputError("seeds are whole numbers", found=text, do="--seeds 0,1,2") from error
+    return seeds_that_differ(seeds)
 
 
 def device_name(device: str) -> str:

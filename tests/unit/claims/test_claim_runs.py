@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from dataclasses import replace
 from html.parser import HTMLParser
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +16,16 @@ import torch
 
 import regard
 from regard.claims import NAMES, Claim, ClaimRun, Estimate, VerdictRule
-from regard.claims.claim_names import claim_named
+from regard.claims.claim_names import ANY_MACHINE, claim_named
 from regard.claims.draw.plot_svg import plot_svg
 from regard.claims.draw.plot_terminal import plot_view
 from regard.claims.estimates import exactly, mean_of
 from regard.claims.measurement import BarPlot, LinePlot, Measurement, ResultTable, Series
-from regard.claims.setting import Setting
+from regard.claims.setting import FILES, Setting, check_folders
 from regard.drawing.plain import as_text
 from regard.errors import InputError, UnknownNameError
+
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def drawn(setting: Setting, seed: int) -> tuple[float, int]:
@@ -67,6 +71,29 @@ def test_seeds_are_the_claim_s_own_or_those_given() -> None:
     for wrong in ([], [1, 1]):
         with pytest.raises(InputError, match="seeds must differ"):
             ClaimRun(ONE).run(seeds=wrong)
+    for wrong in ([-1], [0, 2**32]):
+        with pytest.raises(InputError, match="a number from 0 on"):
+            ClaimRun(ONE).run(seeds=wrong)
+
+
+def test_a_claim_that_draws_once_names_the_one_seed_that_it_used() -> None:
+    once = ClaimRun(replace(ONE, seeds=1, full_seeds=1))
+    assert once.run(seeds=[7, 3]).provenance.seeds == (7,)
+    assert once.run(seeds=[7, 3]).measurement.numbers["drawn"].value == drawn(Setting(), 7)[0]
+
+
+def test_a_claim_that_says_it_draws_once_does() -> None:
+    """And one that has several makes a run of each."""
+    for name in NAMES:
+        text = Path(import_module(f"regard.claims.tried.{name.replace('-', '_')}").__file__ or "").read_text("utf-8")
+        several = "setting.each(run" in text or "by_variant(" in text or "in setting.seeds" in text
+        assert several == (claim_named(name).seeds > 1), name
+
+
+def test_what_any_machine_can_try_in_full_trains_nothing_and_times_nothing() -> None:
+    for name in ANY_MACHINE:
+        text = Path(import_module(f"regard.claims.tried.{name.replace('-', '_')}").__file__ or "").read_text("utf-8")
+        assert not re.search(r"lab\.(fit|timing|families|variants)\b", text), name
 
 
 def test_the_same_seeds_give_the_same_numbers_in_any_number_of_processes() -> None:
@@ -109,11 +136,33 @@ def test_real_text_is_asked_for_before_anything_is_measured(tmp_path: Path) -> N
     def never(_: Setting) -> Measurement:
         raise AssertionError("measured without its text")
 
-    run = ClaimRun(replace(ONE, measure=never, data=("multi30k",)))
-    with pytest.raises(InputError, match="--data DIR, which holds multi30k/"):
+    run = ClaimRun(replace(ONE, measure=never, data=("multi30k", "sst2")))
+    with pytest.raises(InputError, match="--data DIR, which holds multi30k/ and sst2/"):
         run.run(full=True)
-    with pytest.raises(InputError, match="there is no multi30k"):
+    (tmp_path / "multi30k").mkdir()
+    for file in FILES["multi30k"]:
+        (tmp_path / "multi30k" / file).touch()
+    with pytest.raises(InputError, match="there is no sst2"):
         run.run(full=True, data=tmp_path)
+
+
+@pytest.mark.parametrize("folder", FILES)
+def test_a_file_that_is_missing_is_named_at_once(folder: str, tmp_path: Path) -> None:
+    (tmp_path / folder).mkdir()
+    for file in FILES[folder]:
+        with pytest.raises(InputError, match=f"there is no {re.escape(file)} in ") as caught:
+            check_folders(tmp_path, [folder])
+        assert all(one in caught.value.do for one in FILES[folder])
+        (tmp_path / folder / file).touch()
+    check_folders(tmp_path, [folder])
+
+
+def test_every_folder_that_is_read_is_in_the_book() -> None:
+    page = (ROOT / "docs" / "how-to" / "try-a-claim.md").read_text(encoding="utf-8")
+    assert {name for one in NAMES for name in claim_named(one).data} == set(FILES)
+    for folder, files in FILES.items():
+        row = next(line for line in page.splitlines() if line.startswith(f"| `{folder}` |"))
+        assert all(f"`{file}`" in row or f"`{file.partition('.')[0]}`" in row for file in files)
 
 
 def test_json_has_what_is_promised_and_no_infinity() -> None:

@@ -103,3 +103,13 @@ def test_what_cannot_be_is_refused_in_words() -> None:
     assert "whole numbers" in refused("softmax", "--seeds", "a")
     assert "seeds must differ" in refused("softmax", "--seeds", "1,1")
     assert "--data DIR" in refused("better", "--full")
+    assert "number from 0 on" in refused("softmax", "--seeds", "99999999999999999999")
+    assert "only the full form" in refused("softmax", "--data", "somewhere")
+    assert "--full --html without a name" in refused("--full", "--html", "page.html")
+    assert refused("--all", "--seeds", "1,1").count("seeds must differ") == 1
+
+
+def test_a_full_form_that_trains_says_that_it_wants_a_gpu() -> None:
+    assert "wants a GPU" in refused("better", "--full")
+    assert "wants a GPU" not in refused("head-roles", "--full")
+    assert "wants a GPU" not in refused("bettr", "--full")

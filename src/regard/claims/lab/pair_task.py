@@ -122,7 +122,7 @@ def multi30k(folder: Path) -> dict[str, list[tuple[str, str]]]:
 
 def tatoeba(folder: Path) -> dict[str, list[tuple[str, str]]]:
     """All pairs of a source go to the same set, drawn by a fixed seed."""
-    rows = [tuple(row.split("\t")[:2]) for row in lines(next(folder.glob("*.tsv.xz")))]
+    rows = [tuple(row.split("\t")[:2]) for row in lines(folder / "pairs.tsv.xz")]
     sources = sorted({row[0] for row in rows})
     Random("tatoeba").shuffle(sources)
     valid, test = set(sources[:1_000]), set(sources[1_000:2_000])
