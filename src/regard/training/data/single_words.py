@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from regard.text.word_translations import MutualWords, mutual_words
-from regard.training.data.row_reports import CHUNK, with_progress
+from regard.training.data.row_reports import CHUNK
+from regard.training.data.row_sample import sample_pairs
 from regard.training.recipe.recipe import Recipe
-from regard.training.recipe.source_rows import SourceRows, number_of, weights_of
+from regard.training.recipe.source_rows import SourceRows, weights_of
 from regard.training.report.events import Listener, Note, Preparing
 
 PAIRS = 300_000  # that words are learned from, at most: so it takes a core half a minute, however much text there is
@@ -43,11 +44,12 @@ class WordRows(NamedTuple):
 
 
 def word_sources(store: Path, recipe: Recipe) -> list[dict[str, Any]]:
-    """The files of single words as a recipe would name them; they weigh as much as the heaviest source."""
+    """The files of single words as a recipe would name them; they weigh as much as the heaviest source, if unsaid."""
     if not recipe.data.words:
         return []
     source, target = (str((store / name).resolve()) for name in FILES)
-    return [{"source": source, "target": target, "weight": max(weights_of(recipe.data.train))}]
+    weight = recipe.data.words_weight or max(weights_of(recipe.data.train))
+    return [{"source": source, "target": target, "weight": weight}]
 
 
 def write_words(
@@ -76,7 +78,8 @@ def report(learned: WordRows, wanted: int) -> Note:
 
 def word_rows(train: SourceRows, count: int, scored: Collection[str], listener: Listener) -> WordRows:
     """So many words in small letters, the most frequent first, and some of them with a capital."""
-    pairs = sample(train, listener)
+    rows = sample_pairs(train, PAIRS, LONGEST, "single words", listener)
+    pairs = [(row.texts[0], row.texts[1]) for row in rows]
     cut = [(words_in(source), words_in(target)) for source, target in with_counts(pairs, "cutting words", listener)]
     mutual = mutual_words(cut, FEWEST, lambda done, total: listener(Preparing("learning words", done, total)))
     unwanted = {text.strip().lower() for text in scored}
@@ -84,21 +87,6 @@ def word_rows(train: SourceRows, count: int, scored: Collection[str], listener: 
     small = [(one.source, one.target) for one in choose(usable, count)]
     large = [(capitalised(source), capitalised(target)) for source, target in small[::CAPITALS]]
     return WordRows([*small, *(row for row in large if train.gives(row))], len(small), len(pairs))
-
-
-def sample(train: SourceRows, listener: Listener) -> list[TextPair]:
-    """At most `PAIRS` short pairs, a source as likely as it weighs; chosen by their texts, so always the same ones."""
-    ranked: list[tuple[float, str, str]] = []
-    limit = float("inf")
-    for row in with_progress(train, "reading pairs for single words", listener):
-        source, target = row.texts[:2]
-        rank = number_of(f"words {source}") / train.weights[row.source]
-        if rank <= limit and max(source.count(" "), target.count(" ")) < LONGEST:
-            ranked.append((rank, source, target))
-        if len(ranked) >= 2 * PAIRS:
-            ranked = sorted(ranked)[:PAIRS]
-            limit = ranked[-1][0]
-    return [(source, target) for _, source, target in sorted(ranked)[:PAIRS]]
 
 
 def with_counts(pairs: Sequence[TextPair], what: str, listener: Listener) -> Iterator[TextPair]:

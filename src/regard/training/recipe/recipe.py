@@ -39,6 +39,7 @@ class Data(RecipeTable):
     swapped: bool = True  # refuse columns that look swapped
     slots: Share = 0.0  # of the pairs that share words: some of these stand as slots, which a model learns to copy
     words: int = Field(default=0, ge=0)  # single words with their translations, learned from the pairs of a translator
+    words_weight: float | None = Field(default=None, gt=0)  # how often an epoch reads them; else as the heaviest source
     links: list[str] = Field(default_factory=list)  # for each of `train` a file of word links, or "" for none
 
 

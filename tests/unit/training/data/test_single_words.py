@@ -16,7 +16,8 @@ from regard.text.corpora import Checks
 from regard.text.word_translations import MutualWords
 from regard.training.data import single_words
 from regard.training.data.prepared_text import PreparedText
-from regard.training.data.single_words import choose, sample, words_in
+from regard.training.data.row_sample import sample_pairs
+from regard.training.data.single_words import choose, words_in
 from regard.training.data.synthetic_pairs import SyntheticSource, write_synthetic
 from regard.training.recipe.conflicts import check_conflicts
 from regard.training.recipe.recipe import read_recipe
@@ -131,14 +132,12 @@ def test_the_same_pairs_give_the_same_words(tmp_path: Path, monkeypatch: pytest.
     assert found[0][0].count(b"\n") >= 9
 
 
-def test_a_source_is_read_as_often_as_it_weighs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(single_words, "PAIRS", 200)
-    monkeypatch.setattr(single_words, "LONGEST", 3)
+def test_a_source_is_read_as_often_as_it_weighs(tmp_path: Path) -> None:
     rows = phrases(1200)
     write_rows(tmp_path / "a.tsv", rows[:600])
     write_rows(tmp_path / "b.tsv", rows[600:])
     train = SourceRows([{"file": "a.tsv", "weight": 4}, "b.tsv"], tmp_path, Checks())
-    pairs = sample(train, silent)
+    pairs = [row.texts for row in sample_pairs(train, 200, 3, "single words", silent)]
     heavy = set(rows[:600])
     assert len(pairs) == 200
     assert 2 < sum(row in heavy for row in pairs) / sum(row not in heavy for row in pairs) < 8
