@@ -119,6 +119,8 @@ class Preparation:
         self.write_aside()
         valid = self.split()
         words = write_words(self.store, self.recipe, self.train, self.scored(valid), self.listener)
+        if self.links is not None:
+            self.links.learn(self.train, self.listener)
         self.train.extend([*self.synthetic_sources(), *words])
         self.check_sides(valid)
         self.train.slots = self.recipe.data.slots if self.recipe.task == "translate" else 0.0

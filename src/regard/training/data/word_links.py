@@ -1,4 +1,7 @@
-"""The links between words that a head is guided by: of a file beside the pairs, or those that the grammar knows."""
+"""The links between words that a head is guided by: of a file beside the pairs, or those that the grammar knows.
+
+Where no file is named they are learned from the pairs themselves.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +19,11 @@ from regard.text.corpora.corpus import file_digest
 from regard.text.corpora.names import groups_of
 from regard.text.corpora.opening import lines
 from regard.text.scores.alignment_error import Gold, Link, check_links, parse_line
+from regard.training.data.learned_links import LinksByRow, learn_links
 from regard.training.data.prepared_text import TextCodec
 from regard.training.recipe.recipe import Recipe
+from regard.training.recipe.source_rows import SourceRows
+from regard.training.report.events import Listener
 
 
 class WordLinks:
@@ -26,23 +32,29 @@ class WordLinks:
     def __init__(self, recipe: Recipe, base: Path) -> None:
         self.values, self.base = recipe.data.train, base
         self.files = recipe.data.links or [""] * len(self.values)
+        self.unknown = not recipe.data.links and not all(map(grammar.is_grammar, self.values))
+        self.learned: LinksByRow = {}
 
     def check(self) -> None:
-        """Before anything is read: there are links, and as many files of them as sources."""
+        """Before anything is read: as many files of links as sources, or none at all."""
         if len(self.files) != len(self.values):
             raise InputError(
                 "data.links names a file for each source of data.train",
                 found=f"{len(self.files)} for {len(self.values)}",
                 do='write "" for a source without links',
             )
-        if not any(self.files) and not any(map(grammar.is_grammar, self.values)):
+        if not (self.unknown or any(self.files) or any(map(grammar.is_grammar, self.values))):
             raise InputError(
                 "a head is guided by links between words, and there are none",
                 found=f"data.links = {self.files}",
-                do="regard align MODEL DATA --reverse OTHER --symmetrise grow-diag > FILE makes them; then "
-                'data.links = ["FILE"]',
+                do="leave data.links out, and they are learned from the pairs",
             )
         self.fingerprint()
+
+    def learn(self, train: SourceRows, listener: Listener) -> None:
+        """From the pairs, where no file is named."""
+        if self.unknown:
+            self.learned = learn_links(train, listener)
 
     def fingerprint(self) -> dict[str, str]:
         """The digest of every file of links, by its name."""
@@ -80,7 +92,7 @@ class WordLinks:
         """Between words: the sure ones."""
         known, where = self.known[row.source], f"{self.files[row.source]}, line {row.number + 1}"
         if not known:
-            return ()
+            return self.learned.get((row.source, row.number), ())
         if row.number >= len(known):
             raise InputError(
                 "there must be a line of links for each pair",

@@ -80,6 +80,21 @@ def test_the_built_in_language_knows_its_links(tmp_path: Path) -> None:
         assert linked_words(prepared, row)
 
 
+def test_links_that_nobody_gives_are_learned_from_the_pairs(tmp_path: Path) -> None:
+    """Also of words that punctuation stands at, and rows of the grammar keep its own."""
+    rows = [(f"{one}.", f"{other}.") for one, other in numbers(300)]
+    write_rows(tmp_path / "a.tsv", rows)
+    data = {"train": ["a.tsv", "grammar:train:20:1"], "held": 5}
+    prepared = prepare(tmp_path, data=data, training=GUIDED, tokenizer={"vocabulary": 2000})
+    known = dict(pair for a, b in rows for pair in zip(a[:-1].split(), b[:-1].split(), strict=True))
+    found = [link for row, text in enumerate(texts(prepared, "source")) if text in dict(rows)
+             for link in linked_words(prepared, row)]  # fmt: skip
+    right = [any(a.strip(" .") in one and b.strip(" .") in other for one, other in known.items()) for a, b in found]
+    assert len(found) > 300
+    assert sum(right) > 0.95 * len(found)
+    assert all(linked_words(prepared, row) for row, source in enumerate(prepared.sources) if source == 1)
+
+
 def links_in(folder: Path, **data: Any) -> Preparation:
     recipe = read_recipe({"data": {"train": "a.tsv", **data}, "training": GUIDED})
     return Preparation(recipe, folder, folder / "model", False, EventRecorder())
@@ -89,7 +104,7 @@ def test_what_is_wrong_with_links_is_said_by_name(tmp_path: Path) -> None:
     rows = numbers(30)
     write_rows(tmp_path / "a.tsv", rows)
     with pytest.raises(InputError, match="there are none"):
-        links_in(tmp_path).check()
+        links_in(tmp_path, links=[""]).check()
     with pytest.raises(InputError, match="for each source"):
         links_in(tmp_path, links=["a.links", "b.links"]).check()
     with pytest.raises(FileError, match=r"a\.links"):
