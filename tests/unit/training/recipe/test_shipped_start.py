@@ -162,12 +162,12 @@ def test_a_budget_of_minutes_sizes_the_steps_and_not_the_model(place: Path, tmp_
 
 
 def test_its_domain_gets_better_and_it_still_knows_the_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sentences of the built-in language, now polite: without an anchor the plain ones fall from 100 to some 70."""
+    """Sentences of the built-in language, now polite, with the anchor that is usual: the plain ones are not lost."""
     ship(monkeypatch, en_fr=grammar_as(tmp_path / "en-fr"))
     rows = [(polite(one.source, "please"), polite(one.target, "svp")) for one in sentences("train", 230, seed=3)]
     write_rows(tmp_path / "polite.tsv", rows[:200])
     write_rows(tmp_path / "test.tsv", rows[200:])
-    how = {"training.steps": 40, "training.batch_tokens": 512, "training.validate_every": 40, "data.held": 10}
+    how = {"training.steps": 160, "training.batch_tokens": 512, "training.validate_every": 160, "data.held": 10}
     train(
         "polite.tsv",
         tmp_path / "mine",
