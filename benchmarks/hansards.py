@@ -5,9 +5,10 @@ aligned by hand, and prints the alignment error rate for the mean of all heads, 
 read is chosen on 37 other sentences, and besides, without any links, by agreement of both directions. A folder that
 holds trained models is only read.
 
-`--guided` goes on: the links of both directions on the training text, read where they agree most and joined, guide one
-head of two new models (training.guided_alignment), which are then read at that head; no link made by hand is used on
-the way. Where eflomal is installed (a peer under the GPL, no dependency) it aligns the same pairs and is scored too.
+With `--guided` one head of either model learns links between words that are learned from the same pairs (the option
+training.guided_alignment), and is read; no link made by hand is used on the way. Beside it stand the links that those
+learners find by themselves, and eflomal's where it is installed (a peer under the GPL, no dependency): both align the
+sentences to score together with the training pairs, which the models never see.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ from regard.lens.alignment.stored_choice import read_choice
 from regard.lens.alignment.stream import Aligner, stream
 from regard.lens.alignment.symmetrise import symmetrised
 from regard.tasks import Translator
-from regard.text.scores.alignment_error import AlignmentScore, alignment_score, parse_pharaoh, pharaoh
+from regard.text.scores.alignment_error import AlignmentScore, alignment_score, parse_pharaoh
+from regard.text.word_hmm import agreed_links
 
 DIRECTIONS = ("fr-en", "en-fr")
 GUIDED = "-guided"  # behind the name of a model that was trained so
@@ -62,9 +64,8 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True, help="where the models go, or are")
     parser.add_argument("--steps", type=int, default=6000, help="updates of each model")
     parser.add_argument("--set", action="append", default=[], help="change a setting, such as model.dropout=0.2")
-    parser.add_argument("--guided", action="store_true", help="then train with a guided head, on links of these models")
+    parser.add_argument("--guided", action="store_true", help="let one head learn links, and read it")
     parser.add_argument("--weight", type=float, default=0.3, help="training.guided_alignment of that")
-    parser.add_argument("--way", default="grow-diag", help="how the links of both directions are joined for it")
     parser.add_argument("--pairs", type=int, help="train on the first so many only: a rehearsal")
     parser.add_argument("--device", default="auto")
     given = parser.parse_args()
@@ -74,14 +75,11 @@ def main() -> None:
         f"training.validate_every={max(given.steps // 4, 1)}",
         *given.set,
     ]
-    write_pairs(given.data, given.out, given.pairs)
-    train_both(given.out, "", settings, given.device)
-    report(given.data, given.out, given.device)
     if given.guided:
-        links = write_links(given.out, given.way, given.device)
-        print(f"{links:,} links on the training text, both directions joined by {given.way}")
-        train_both(given.out, GUIDED, [*settings, f"training.guided_alignment={given.weight}"], given.device)
-        report_guided(given.data, given.out, given.device)
+        settings.append(f"training.guided_alignment={given.weight}")
+    write_pairs(given.data, given.out, given.pairs)
+    train_both(given.out, GUIDED if given.guided else "", settings, given.device)
+    (report_guided if given.guided else report)(given.data, given.out, given.device)
 
 
 def train_both(out: Path, suffix: str, settings: list[str], device: str) -> None:
@@ -93,28 +91,12 @@ def train(out: Path, direction: str, suffix: str, settings: list[str], device: s
     """One direction; a finished model is left as it is."""
     source, target = direction.split("-")
     files = [str(out / f"train.{source}"), str(out / f"train.{target}")]
-    more = [f'data.links=["{out / f"links.{direction}"}"]'] if suffix else []
-    found = regard.train(files, out / f"{direction}{suffix}", settings=[*settings, *more], device=device)
+    found = regard.train(files, out / f"{direction}{suffix}", settings=settings, device=device)
     print(f"{direction}{suffix}: {found.status} after {found.step:,} updates, {found.seconds:.0f} s")
 
 
-def write_links(out: Path, way: str, device: str) -> int:
-    """links.fr-en and links.en-fr of the training text, a line a pair: both models read where they agree most."""
-    paths = [out / f"links.{direction}" for direction in DIRECTIONS]
-    if not all(path.exists() for path in paths):
-        models = [translator(out / direction, device) for direction in DIRECTIONS]
-        choices = decide_both(models[0], models[1], some_pairs(out))
-        there, back = (Aligner(model, one.reading) for model, one in zip(models, choices, strict=True))
-        texts = Bitext("training text", *(list(opened(out / f"train.{side}")) for side in ("fr", "en")))
-        lines = list(stream(texts, there, back, way))
-        swapped = [[(j, i) for i, j in links] for links in lines]
-        for path, each in zip(paths, (lines, swapped), strict=True):
-            path.write_text("".join(f"{pharaoh(links)}\n" for links in each), encoding="utf-8")
-    return sum(len(line.split()) for line in opened(paths[0]))
-
-
 def report_guided(data: Path, out: Path, device: str) -> None:
-    """The guided head of each direction, read where the folder says, both joined, and eflomal if it is here."""
+    """The guided head of each direction, read where the folder says, and both joined; then its peers."""
     test = gold_texts(data, "align_sample")
     readers = []
     for direction in DIRECTIONS:
@@ -137,19 +119,33 @@ def report_guided(data: Path, out: Path, device: str) -> None:
     ]
     console = Console(width=120)
     console.print(table(f"A guided head, scored on {len(test.gold)} sentences", rows))
+    print("links learned from the same pairs and sentences by two hidden Markov models that agree:", flush=True)
+    print(", ".join(shares(learned_score(out, test))))
     for way, rate in eflomal_scores(out, test):
-        console.print(f"eflomal on the same pairs and sentences, {way}: {', '.join(shares(rate))}")
+        print(f"eflomal on the same pairs and sentences, {way}: {', '.join(shares(rate))}")
+
+
+def with_training_text(out: Path, test: Bitext) -> tuple[list[str], list[str]]:
+    """Both sides of the training text, and the sentences to score behind it."""
+    french, english = ([*opened(out / f"train.{side}")] for side in ("fr", "en"))
+    return french + list(test.sources), english + list(test.targets)
+
+
+def learned_score(out: Path, test: Bitext) -> AlignmentScore:
+    """What the heads learn from."""
+    french, english = with_training_text(out, test)
+    links = agreed_links([(one.split(), other.split()) for one, other in zip(french, english, strict=True)])
+    return alignment_score(links[-len(test.gold) :], test.gold)
 
 
 def eflomal_scores(out: Path, test: Bitext) -> Iterator[tuple[str, AlignmentScore]]:
-    """Both directions joined, where it is installed: the sentences to score stand behind the training text."""
+    """Both directions joined, where it is installed."""
     try:
         eflomal = importlib.import_module("eflomal")
     except ImportError:
         print("eflomal is not installed: not compared")
         return
-    sides = [[*opened(out / f"train.{side}")] for side in ("fr", "en")]
-    whole = sides[0] + test.sources, sides[1] + test.targets
+    whole = with_training_text(out, test)
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         eflomal.Aligner().align(*whole, links_filename_fwd=str(place / "fwd"), links_filename_rev=str(place / "rev"))

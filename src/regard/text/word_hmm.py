@@ -226,11 +226,11 @@ class SharedSums:
         self.count += shares.size
         if self.count >= BLOCK:
             self.flush()
-        for sums, words, found in zip(self.nobody, (group.targets, group.sources), (there, back), strict=True):
-            sums += np.bincount(words.ravel(), found.nobody.ravel(), minlength=len(sums))
-        for widths, found in zip(self.jumps, (there, back), strict=True):
-            if found.jumps.size:
-                widths += found.jumps
+        for sums, words, way in zip(self.nobody, (group.targets, group.sources), (there, back), strict=True):
+            sums += np.bincount(words.ravel(), way.nobody.ravel(), minlength=len(sums))
+        for widths, way in zip(self.jumps, (there, back), strict=True):
+            if way.jumps.size:
+                widths += way.jumps
 
     def flush(self) -> None:
         """Many groups at a time: a sum over all cells of the table costs as much as its size."""

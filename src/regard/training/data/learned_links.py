@@ -22,9 +22,9 @@ def learn_links(train: SourceRows, listener: Listener) -> LinksByRow:
     rows = sample_pairs(train, PAIRS, LONGEST, "links between words", listener)
     pairs = [(plain_words(row.texts[0]), plain_words(row.texts[1])) for row in rows]
     links = agreed_links(pairs, lambda done, total: listener(Preparing("learning links between words", done, total)))
-    made = {(row.source, row.number): each for row, each in zip(rows, links, strict=True) if each}
+    by_row = {(row.source, row.number): each for row, each in zip(rows, links, strict=True) if each}
     listener(Note(f"one head is guided by links between words, learned from {len(rows):,} training pairs"))
-    return made
+    return by_row
 
 
 def plain_words(text: str) -> list[str]:
