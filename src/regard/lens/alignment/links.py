@@ -1,7 +1,8 @@
 """From the weights between tokens to those between words, and from these to links.
 
 A target word can be read in two rows: where its tokens are the decoder's input ("input", known as Shift-Att), or one
-earlier, where they are written ("output").
+earlier, where they are written ("output"). A head that was taught links looks at the end of the source where a word has
+none, and is read so ("end").
 """
 
 from __future__ import annotations
@@ -23,33 +24,36 @@ from regard.text.scores.alignment_error import Link
 Row = Literal["input", "output"]
 ROWS: tuple[Row, ...] = ("input", "output")
 MEAN, EVERYWHERE = "mean", "all"
+END = ":end"
 
 
 @dataclass(frozen=True)
 class AttentionReading:
     """Where to look for an alignment: a site, some heads of it (their mean is taken; none: all), and a row.
 
-    The site "all" stands for the mean of all heads of all sites: for comparisons, it should not be relied on.
+    With `end`, a target word that looks more at what is no word of the source than at any word has no link. The site
+    "all" stands for the mean of all heads of all sites: for comparisons, it should not be relied on.
     """
 
     site: str
     heads: tuple[int, ...]
     row: Row
+    end: bool = False
 
     def __str__(self) -> str:
-        return f"{self.site}:{'+'.join(map(str, self.heads)) or MEAN}:{self.row}"
+        return f"{self.site}:{'+'.join(map(str, self.heads)) or MEAN}:{self.row}{END if self.end else ''}"
 
     @classmethod
     def parse(cls, text: str) -> AttentionReading:
-        """As it is written: "decoder.1.cross:2:input", "decoder.1.cross:1+2:output" or "decoder.1.cross:mean:input"."""
-        site, heads, row = ["", "", *text.rsplit(":", 2)][-3:]
+        """As it is written: "decoder.1.cross:2:input", "...:1+2:output" or "...:mean:input:end"."""
+        site, heads, row = ["", "", *text.removesuffix(END).rsplit(":", 2)][-3:]
         if not site or row not in ROWS or not re.fullmatch(rf"{MEAN}|\d+(\+\d+)*", heads):
             raise InputError(
                 "this says no place to read an alignment",
                 found=f"{text!r}",
                 do="site:heads:row, such as decoder.1.cross:2:input, or decoder.1.cross:mean:output",
             )
-        return cls(site, () if heads == MEAN else tuple(map(int, heads.split("+"))), row)
+        return cls(site, () if heads == MEAN else tuple(map(int, heads.split("+"))), row, text.endswith(END))
 
 
 class Pair(NamedTuple):
@@ -160,9 +164,19 @@ def votes(call: ForwardCall, pair: Pair, readings: Sequence[AttentionReading], b
             total[row] = total[row] + by_word.sum(0) if row in total else by_word.sum(0)
             here = [one for one in readings if (one.site, one.row) == (site, row)]
             means = mixtures(call.map(site).heads, here).to(by_word)
-            best_words |= dict(zip(here, zip(*best(torch.tensordot(means, by_word, 1)), strict=True), strict=True))
+            mixed = without_unlinked(torch.tensordot(means, by_word, 1), here)
+            best_words |= dict(zip(here, zip(*best(mixed), strict=True), strict=True))
     best_words |= {one: best(total[one.row]) for one in readings if one.site == EVERYWHERE}
     return Votes(*(torch.stack([best_words[one][side] for one in readings]).short().cpu() for side in (0, 1)))
+
+
+def without_unlinked(weights: Tensor, readings: Sequence[AttentionReading]) -> Tensor:
+    """Of (readings, target words, source words) nothing is left of a word that has no link, where it is read so."""
+    if not any(one.end for one in readings) or not weights.numel():
+        return weights
+    elsewhere = 1 - weights.sum(-1, keepdim=True)
+    asked = torch.tensor([one.end for one in readings], device=weights.device)[:, None, None]
+    return weights.masked_fill(asked & (elsewhere > weights.amax(-1, keepdim=True)), 0)
 
 
 def mixtures(heads: tuple[int, ...], readings: Sequence[AttentionReading]) -> Tensor:

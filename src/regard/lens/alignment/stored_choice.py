@@ -21,6 +21,7 @@ def write_choice(folder: Path, model: nn.Module, choice: ReadingChoice) -> Path:
     """Keep a choice, with how it was made and for which weights."""
     reading, path = choice.reading, folder / NAME
     fields: dict[str, Any] = {"site": reading.site, "heads": list(reading.heads), "row": reading.row}
+    fields |= {"end": True} if reading.end else {}
     fields |= {"chosen_by": choice.how}
     if choice.rate is not None:
         fields |= {"aer": choice.rate.aer, "sure_only": choice.rate.sure_only, "sentences": choice.rate.sentences}
@@ -38,7 +39,7 @@ def read_choice(folder: Path, model: nn.Module) -> ReadingChoice | None:
     try:
         fields = json.loads(path.read_text(encoding="utf-8"))
         choice = ReadingChoice(
-            AttentionReading.parse(f"{fields['site']}:{'+'.join(map(str, fields['heads'])) or 'mean'}:{fields['row']}"),
+            AttentionReading(fields["site"], tuple(fields["heads"]), fields["row"], fields.get("end", False)),
             f"kept in {NAME}: {fields['chosen_by']}",
         )
     except FileNotFoundError:

@@ -81,18 +81,19 @@ class WordLinks:
         if row.source >= len(self.values):
             return []  # made by translation, and nobody has linked it
         split: Split = grammar.words if grammar.is_grammar(self.values[row.source]) else str.split
-        links = self.links(row, split)
-        if not links:
+        gold = self.gold(row, split)
+        if not gold.sure:
             return []
         texts = zip((source_of(tokenizer), target_of(tokenizer)), row.texts, strict=False)
         source, target = (words_of(side.spans(text), text, split).owners for side, text in texts)
-        return [token for pair in joined(links, source, target) for token in pair]
+        pairs = joined(gold.sure, source, target) + unlinked(gold, target, end=len(source) - 1)
+        return [token for pair in sorted(pairs) for token in pair]
 
-    def links(self, row: CorpusRow, split: Split) -> Collection[Link]:
-        """Between words: the sure ones."""
+    def gold(self, row: CorpusRow, split: Split) -> Gold:
+        """Between words."""
         known, where = self.known[row.source], f"{self.files[row.source]}, line {row.number + 1}"
         if not known:
-            return self.learned.get((row.source, row.number), ())
+            return Gold(frozenset(self.learned.get((row.source, row.number), ())), frozenset())
         if row.number >= len(known):
             raise InputError(
                 "there must be a line of links for each pair",
@@ -103,7 +104,7 @@ class WordLinks:
         gold = parse_line(one.decode("utf-8", errors="replace"), where) if isinstance(one, bytes) else one
         source, target = (len(split(text)) for text in row.texts[:2])
         check_links(gold, source, target, where)
-        return gold.sure
+        return gold
 
 
 def joined(links: Collection[Link], source: Sequence[int], target: Sequence[int]) -> list[tuple[int, int]]:
@@ -112,4 +113,11 @@ def joined(links: Collection[Link], source: Sequence[int], target: Sequence[int]
     for side, owners in zip(tokens, (source, target), strict=True):
         for position, owner in enumerate(owners):
             side.setdefault(owner, []).append(position)
-    return sorted((t, s) for i, j in links for s, t in product(tokens[0].get(i, []), tokens[1].get(j, [])))
+    return [(t, s) for i, j in links for s, t in product(tokens[0].get(i, []), tokens[1].get(j, []))]
+
+
+def unlinked(gold: Gold, target: Sequence[int], end: int) -> list[tuple[int, int]]:
+    """The tokens of target words that nothing links, each with the end of the source; a link that is only possible is
+    no reason to say that there is none."""
+    linked = {j for _, j in gold.sure | gold.possible}
+    return [(t, end) for t, owner in enumerate(target) if owner >= 0 and owner not in linked]

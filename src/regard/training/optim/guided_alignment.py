@@ -1,8 +1,8 @@
 """Guided alignment (Garg et al. 2019): one head of the decoder learns to look where its words are linked to.
 
 A target word is asked about in the row where it is the decoder's input, as Shift-Att reads it: there the head knows the
-word, and what it has to find is where that came from. The model knows nothing of it: the head's steps are seen through
-its seam.
+word, and what it has to find is where that came from; at the end of the source, where it came from no word. The model
+knows nothing of it: the head's steps are seen through its seam.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ def guided_reading(model: nn.Module, name: str = "") -> AttentionReading:
     """Where a model is guided and read; by default the first head of the last decoder layer but one."""
     sites = cross_sites(model)
     if not name:
-        return AttentionReading(list(sites)[-2:][0], (0,), "input")
-    reading = AttentionReading.parse(f"{name}:input")
+        return AttentionReading(list(sites)[-2:][0], (0,), "input", end=True)
+    reading = AttentionReading.parse(f"{name}:input:end")
     candidates(sites, reading.site)  # refuses one that is not there
     if len(reading.heads) != 1 or reading.heads[0] not in sites[reading.site]:
         raise InputError(

@@ -63,9 +63,10 @@ def test_streams_are_in_order_and_join_directions() -> None:
     assert list(stream(texts, there, back)) == joined
 
 
-def test_a_choice_is_kept_with_its_weights(tmp_path: Path) -> None:
+@pytest.mark.parametrize("end", [False, True])
+def test_a_choice_is_kept_with_its_weights(end: bool, tmp_path: Path) -> None:
     task = grammar_translator()
-    choice = ReadingChoice(AttentionReading("decoder.1.cross", (0, 1), "output"), "by hand")
+    choice = ReadingChoice(AttentionReading("decoder.1.cross", (0, 1), "output", end), "by hand")
     assert read_choice(tmp_path, task.model) is None
     assert write_choice(tmp_path, task.model, choice) == tmp_path / NAME
     stored = read_choice(tmp_path, task.model)

@@ -27,10 +27,20 @@ def write_links(path: Path, rows: list[tuple[str, str]]) -> None:
 
 def linked_words(prepared: PreparedText, row: int) -> set[tuple[str, str]]:
     """The pieces that a row links, both as they read."""
+    return {link for link in links_of(prepared, row) if link[0]}
+
+
+def unlinked_pieces(prepared: PreparedText, row: int) -> set[str]:
+    """Those of the target that look at the end of the source, which reads as nothing."""
+    return {b for a, b in links_of(prepared, row) if not a}
+
+
+def links_of(prepared: PreparedText, row: int) -> set[tuple[str, str]]:
     assert prepared.links is not None
     source, target = prepared.columns["source"], prepared.columns["target"]
     pairs = prepared.links.rows(np.array([row]))[0].reshape(-1, 2)
     ids = [store.ids[store.starts[row] : store.starts[row + 1]].tolist() for store in (source, target)]
+    assert all(s < len(ids[0]) and t < len(ids[1]) - 1 for t, s in pairs)
     sides = source_of(prepared.tokenizer), target_of(prepared.tokenizer)
     return {(sides[0].decode([ids[0][s]]), sides[1].decode([ids[1][t]])) for t, s in pairs}
 
@@ -48,6 +58,8 @@ def test_every_piece_of_a_word_is_linked_to_every_piece_of_its_other(joint: bool
         for a, b in found:
             assert any(a.strip() in one and b.strip() in other for one, other in words[:-1])
         assert len({a for a, _ in found}) >= len({one for one, _ in words[:-1]})
+        assert all(b.strip() in words[-1][1] for b in unlinked_pieces(prepared, row))  # the last word has no link
+        assert bool(unlinked_pieces(prepared, row)) == (len(words) > 1)
 
 
 def test_links_stay_with_their_rows_when_others_are_dropped(tmp_path: Path) -> None:
@@ -63,7 +75,17 @@ def test_links_stay_with_their_rows_when_others_are_dropped(tmp_path: Path) -> N
     assert {letter for a, _ in linked_words(prepared, 2) for letter in a} == set("three")
     assert {a.strip() for a, _ in linked_words(prepared, 1)} <= {"one", "o", "n", "e", "on", "ne"}
     assert all("n" not in b for _, b in linked_words(prepared, 1))  # of deux, not of un
-    assert linked_words(prepared, 5) == set()
+    assert set("".join(unlinked_pieces(prepared, 1)).strip()) == set("un")
+    assert links_of(prepared, 5) == set()  # nothing is known of it, not even that there are no links
+
+
+def test_a_link_that_is_only_possible_says_neither(tmp_path: Path) -> None:
+    """Its word is taught nothing: neither that link, nor that it has none."""
+    write_rows(tmp_path / "a.tsv", [("ab cd", "xy zw"), *numbers(30, seed=3)])
+    (tmp_path / "a.links").write_text("0-0 1?1\n" + "\n" * 30)
+    write_rows(tmp_path / "v.tsv", numbers(5, seed=9))
+    prepared = prepare(tmp_path, data={"train": "a.tsv", "valid": "v.tsv", "links": ["a.links"]}, training=GUIDED)
+    assert {letter for _, b in links_of(prepared, 0) for letter in b.strip()} <= set("xy")
 
 
 def test_the_built_in_language_knows_its_links(tmp_path: Path) -> None:

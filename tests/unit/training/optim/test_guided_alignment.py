@@ -133,9 +133,9 @@ def test_what_a_gpu_replays_is_guided_too(consistency: float, graphs: list[Faked
 
 def test_the_last_layer_but_one_is_guided_unless_another_head_is_named() -> None:
     model = FAMILIES[NAME].model()
-    assert str(guided_reading(model)) == "decoder.0.cross:0:input"
-    assert str(guided_reading(FAMILIES[NAME].model(decoder_layers=1))) == "decoder.0.cross:0:input"
-    assert str(guided_reading(model, "decoder.1.cross:3")) == "decoder.1.cross:3:input"
+    assert str(guided_reading(model)) == "decoder.0.cross:0:input:end"
+    assert str(guided_reading(FAMILIES[NAME].model(decoder_layers=1))) == "decoder.0.cross:0:input:end"
+    assert str(guided_reading(model, "decoder.1.cross:3")) == "decoder.1.cross:3:input:end"
     with pytest.raises(UnknownNameError, match=r"decoder\.7\.cross"):
         guided_reading(model, "decoder.7.cross:0")
     with pytest.raises(InputError, match="one head"):

@@ -55,7 +55,7 @@ def test_a_guided_head_is_where_alignments_are_read(linked: Path, tmp_path: Path
     """It finds nine of ten links on pairs that it has not seen; left alone, the same head finds half of them."""
     go(linked, tmp_path / "model", *guided(linked, LEARNING))
     task, choice = kept(tmp_path / "model")
-    assert str(choice.reading) == "decoder.0.cross:0:input"
+    assert str(choice.reading) == "decoder.0.cross:0:input:end"
     assert "guided" in choice.how
     texts = as_bitext("numbers", numbers(40, seed=9))
     gold = [Gold(*[frozenset((n, n) for n in range(len(one.split())))] * 2) for one in texts.sources]
