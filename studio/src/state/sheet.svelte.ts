@@ -29,6 +29,7 @@ export interface Source {
   d: number | null; // whose root is taken, where the matrices do not say
   scale: number | null; // of the example itself; null: 1 / √d
   madeUp: boolean;
+  invented: boolean; // some of its words have numbers from their letters
   example: WorkedExample | null;
 }
 
@@ -180,7 +181,16 @@ export function readSource(params: Params, examples: readonly WorkedExample[]): 
 function first(): Source {
   const given = Object.fromEntries(Object.entries(FIRST).map(([name, rows]) => [name, fromRows(rows)]));
   const tokens = splitWords(FIRST_TEXT);
-  return { tokens, queries: tokens, given, d: null, scale: null, madeUp: false, example: null };
+  return {
+    tokens,
+    queries: tokens,
+    given,
+    d: null,
+    scale: null,
+    madeUp: false,
+    invented: false,
+    example: null,
+  };
 }
 
 function madeUp(tokens: string[], d: number, seed: number): Source {
@@ -188,7 +198,16 @@ function madeUp(tokens: string[], d: number, seed: number): Source {
     Array.from({ length: d }, (_, row) => smallNumbers(`${seed}/${name}/${row}`, d));
   const given: Source['given'] = { x: fromRows(tokens.map((token) => smallNumbers(`${seed}/${token}`, d))) };
   for (const name of ['w_q', 'w_k', 'w_v'] as const) given[name] = fromRows(rows(name));
-  return { tokens, queries: tokens, given, d: null, scale: null, madeUp: true, example: null };
+  return {
+    tokens,
+    queries: tokens,
+    given,
+    d: null,
+    scale: null,
+    madeUp: true,
+    invented: true,
+    example: null,
+  };
 }
 
 type Rows = (number | null)[][];
@@ -219,6 +238,7 @@ function fromExample(example: WorkedExample): Source {
     d: usual ? null : whole,
     scale: usual || whole !== null ? null : (example.scale ?? null),
     madeUp: false,
+    invented: false,
     example,
   };
 }
@@ -231,7 +251,14 @@ function withWords(source: Source, words: string[], seed: number): Source {
     const index = source.tokens.indexOf(word);
     return index < 0 ? smallNumbers(`${seed}/${word}`, x.columns) : rowOf(x, index);
   });
-  return { ...source, tokens: words, queries: words, given: { ...source.given, x: fromRows(rows) } };
+  const invented = words.some((word) => !source.tokens.includes(word));
+  return {
+    ...source,
+    tokens: words,
+    queries: words,
+    invented,
+    given: { ...source.given, x: fromRows(rows) },
+  };
 }
 
 const rowOf = (matrix: Grid, row: number): number[] =>

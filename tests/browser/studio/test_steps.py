@@ -265,11 +265,12 @@ def test_the_tour_can_be_walked_and_left(screen: Screen) -> None:
     assert screen.params() == {"mask": "causal"}
 
 
-@pytest.mark.parametrize("step", range(2, 7))
-def test_a_step_of_the_tour_is_one_screen(screen: Screen, step: int) -> None:
+@pytest.mark.parametrize("lang", ["en", "fr"])
+@pytest.mark.parametrize("step", range(1, 7))
+def test_a_step_of_the_tour_is_one_screen(screen: Screen, step: int, lang: str) -> None:
     """Words, numbers, how they came about, and the way on, without scrolling on a laptop."""
     screen.page.set_viewport_size({"width": 1280, "height": 720})
-    screen.open(mode="tour", step=step)
+    screen.open(lang=lang, mode="tour", step=step)
     parts = screen.page.locator(".tour .step, .tour aside, .tour .moves")
     bottoms = parts.evaluate_all("found => found.map(one => one.getBoundingClientRect().bottom)")
     assert len(bottoms) == 3
@@ -324,6 +325,21 @@ def test_pictures_and_tables_to_take_along(screen: Screen, tmp_path: Path) -> No
     rows = list(csv.DictReader(files[".csv"].read_text().splitlines()))
     assert [float(row["value"]) for row in rows] == pytest.approx(weights.flatten().tolist(), abs=1e-12)
     assert json.loads(files[".json"].read_text())[1]["column_token"] == "love"
+
+
+def test_a_word_that_the_example_does_not_have_is_said_to_be_made_up(screen: Screen) -> None:
+    screen.open(text="I love AI")
+    screen.shows("main", "Every number of it, live")
+    assert "made up" not in screen.text(".page")
+    screen.page.get_by_label("Sentence").fill("I love cats")
+    screen.shows(".made-up", "made up from their letters")
+
+
+def test_a_product_of_long_numbers_is_read_to_its_end(screen: Screen) -> None:
+    screen.open(example="made-up", text="the cat sat", heads=2, mask="causal", pos=1, t=0.5)
+    screen.cell("scores", 2, 2).hover()
+    screen.shows("aside", "(−1.1195) × 0.2520")
+    assert screen.page.evaluate("(one => one.scrollWidth - one.clientWidth)(document.querySelector('aside'))") == 0
 
 
 @pytest.mark.parametrize("words", ["<script>alert(1)</script> <b>x</b>", "שלום עולם", "a\u200bb \u202eevil", "x" * 300])

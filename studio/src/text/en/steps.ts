@@ -25,6 +25,8 @@ export default {
   causal: 'Mask the future',
   positions: 'Positions',
   reset: 'Start again',
+  someMadeUp:
+    'Words that the example does not have get numbers made up from their letters: those mean nothing. The arithmetic is the real one.',
   madeUp:
     'These numbers are made up from the letters of each word: nothing was trained, and they mean nothing. The arithmetic is the real one.',
   equation: 'The whole of attention in one line',

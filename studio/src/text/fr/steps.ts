@@ -25,6 +25,8 @@ export default {
   causal: 'Masquer l’avenir',
   positions: 'Positions',
   reset: 'Recommencer',
+  someMadeUp:
+    'Les mots que l’exemple n’a pas reçoivent des nombres inventés d’après leurs lettres : ceux-là ne signifient rien. Le calcul, lui, est le vrai.',
   madeUp:
     'Ces nombres sont inventés d’après les lettres de chaque mot : rien n’a été entraîné, ils ne veulent rien dire. Les calculs, eux, sont les vrais.',
   equation: 'Toute l’attention en une ligne',
