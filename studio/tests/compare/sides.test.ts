@@ -83,6 +83,10 @@ describe('comparisons to begin with', () => {
     expect(found.heads).toMatchObject({ site: 'd.1', head: 3, head2: 0 });
     expect(found.models).toMatchObject({ model: 'en-fr', model2: 'grammar', text: shown.text });
   });
+  it('show two contexts in a model that knows the words, and in one’s own', () => {
+    expect(named(studio(ships), shown, []).contexts).toMatchObject({ model: 'en-fr' });
+    expect(named(studio(ships), { ...shown, model: 'mine' }, []).contexts.model).toBeUndefined();
+  });
   it('need a second model to compare two', () => {
     expect(named(studio(ships.slice(0, 1)), shown, [])).not.toHaveProperty('models');
   });

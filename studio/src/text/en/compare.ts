@@ -31,7 +31,7 @@ export default {
   noChange: 'Nothing: both look alike.',
   word: '“{left}” and “{right}”, layer by layer',
   'word.note':
-    'How alike the vectors of the two words picked above are. The embedding knows no context, each layer adds some.',
+    'How alike the vectors of the two words picked above are. The embedding knows the word and its place alone, each layer adds some of its context.',
   'word.pick': 'Pick a word on both sides.',
   'word.spaces':
     'Vectors of two different models lie in different spaces: take one model, or two checkpoints of one run.',

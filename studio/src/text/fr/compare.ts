@@ -31,7 +31,7 @@ export default {
   noChange: 'Rien : les deux regardent pareil.',
   word: '« {left} » et « {right} », couche par couche',
   'word.note':
-    'À quel point les vecteurs des deux mots choisis se ressemblent. Le plongement ignore le contexte, chaque couche en ajoute.',
+    'À quel point les vecteurs des deux mots choisis se ressemblent. Le plongement ne connaît que le mot et sa place, chaque couche y ajoute du contexte.',
   'word.pick': 'Choisissez un mot de chaque côté.',
   'word.spaces':
     'Les vecteurs de deux modèles différents vivent dans des espaces différents : prenez un seul modèle, ou deux points de reprise d’un même entraînement.',

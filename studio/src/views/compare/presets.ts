@@ -2,7 +2,7 @@
 
 import type { CurvesAnswer, ModelInfo, StudioInfo } from '../../contract/types';
 import type { Changes } from '../../state/address.svelte';
-import { isRecording, usableModels } from '../heads/looking.svelte';
+import { firstReader, isRecording, usableModels } from '../heads/looking.svelte';
 import { tellingModel, TIRED, WIDE } from './sides';
 
 export interface Preset {
@@ -33,9 +33,9 @@ export function presetsFor(studio: StudioInfo, shown: Shown, runs: readonly Curv
       name: 'contexts',
       use: {
         ...OPEN,
-        ...reads,
-        text: 'The cat sleeps because it is tired.',
-        text2: 'The street is wide because it is old.',
+        ...(recorded || model === 'grammar' ? { model: firstReader(studio) } : {}), // grammar has few words
+        text: 'Turn right at the corner.', // à droite
+        text2: 'You are right about that.', // raison
       },
     },
   ];
