@@ -2021,6 +2021,10 @@ export interface operations {
                 /** @description A head, from 0. */
                 head: number;
                 bins?: number;
+                /** @description From:to, the last left out. */
+                rows?: string;
+                /** @description From:to, the last left out. */
+                columns?: string;
             };
             header?: never;
             path: {

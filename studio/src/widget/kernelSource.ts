@@ -49,7 +49,13 @@ export class KernelSource extends PageSource {
     return this.#numbers({ what: 'tile', site, head, rows, columns, size, pool: by }, {}, signal);
   } // prettier-ignore
 
-  override marginals(site: string, head: number, bins: number, signal?: AbortSignal): Promise<Numbers> {
+  override marginals(
+    site: string,
+    head: number,
+    bins: number,
+    _: Where,
+    signal?: AbortSignal,
+  ): Promise<Numbers> {
     return this.#numbers({ what: 'marginals', site, head, bins }, {}, signal);
   }
 

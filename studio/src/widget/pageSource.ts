@@ -84,7 +84,13 @@ export class PageSource implements LookSource {
     return { data: tile.data, shape: [tile.rows, tile.columns], meta: { cell: [cell, cell] } };
   } // prettier-ignore
 
-  async marginals(site: string, head: number, bins: number, _signal?: AbortSignal): Promise<Numbers> {
+  async marginals(
+    site: string,
+    head: number,
+    bins: number,
+    _: Where,
+    _signal?: AbortSignal,
+  ): Promise<Numbers> {
     const plate = this.plate(site, head);
     const { rows, columns, data } = this.grid(plate, head, 'weight');
     const entropy = new Float32Array(rows).fill(NaN);

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { fitView, fitZoom, panBy, viewOn } from '../../src/maths/tiles';
 import { Fingers, keyMove, pinch, wheelFactor, type Around } from '../../src/views/map/gestures';
-import { shortened } from '../../src/views/map/labels';
+import { columnLabel, rowLabel, shortened } from '../../src/views/map/labels';
 import { groundOf, layoutOf, miniSizeOf } from '../../src/views/map/layout';
-import { barsAlong } from '../../src/views/map/marginals';
+import { barsAlong, closePart } from '../../src/views/map/marginals';
 
 const small = { rows: 14, columns: 16 };
 const large = { rows: 100_000, columns: 100_000 };
@@ -18,7 +18,7 @@ describe('the layout', () => {
     expect(phone.pane.width).toBeGreaterThan(200);
     const room = phone.left - phone.strip - 6 - 4; // beside a row
     expect(room).toBeGreaterThan(7.2 * '100,000'.length);
-    expect(layoutOf(320, 700, small).left).toBe(66);
+    expect(layoutOf(320, 700, small).left).toBe(80);
   });
   it('gives a short map no more height than it has rows', () => {
     const { pane } = layoutOf(2000, 2000, { rows: 3, columns: 3 });
@@ -38,22 +38,57 @@ describe('the layout', () => {
 describe('the marginals', () => {
   it('are bars as long as their bins say, where they are seen', () => {
     const values = new Float32Array([0, 1, 2, 4, NaN]);
-    const bars = barsAlong(values, 10, [10, 50], [0, 35], (position) => position - 10);
+    const bars = barsAlong(values, [0, 10], [10, 50], [0, 35], (position) => position - 10);
     expect(bars.map((bar) => bar.share)).toEqual([0.25, 0.5, 1]);
     expect(bars.map(({ from, to }) => [from, to])).toEqual([
       [0, 10],
       [10, 20],
       [20, 30],
     ]);
-    expect(barsAlong(values, 10, [35, 50], [0, 15], (position) => position - 35)).toEqual([
+    expect(barsAlong(values, [0, 10], [35, 50], [0, 15], (position) => position - 35)).toEqual([
       { from: 0, to: 5, share: 1 },
     ]);
-    expect(barsAlong(new Float32Array(3), 1, [0, 3], [0, 3], (position) => position)).toEqual([]);
+    expect(barsAlong(new Float32Array(3), [0, 1], [0, 3], [0, 3], (position) => position)).toEqual([]);
+  });
+});
+
+describe('the marginals of a long text', () => {
+  it('are one bar for each row and column once these are looked at closely', () => {
+    expect(closePart(null, large)).toBeNull();
+    expect(closePart({ row: 9, column: 9, zoom: 4 }, small)).toBeNull();
+    expect(closePart({ row: 50_000, column: 9, zoom: 0.9 }, large)).toBeNull();
+    const part = { rows: [47_616, 51_712], columns: [0, 4096] };
+    expect(closePart({ row: 50_000, column: 9, zoom: 4 }, large)).toEqual(part);
+    expect(closePart({ row: 50_100, column: 90, zoom: 40 }, large)).toEqual(part);
+    expect(closePart({ row: 99_999, column: 0, zoom: 4 }, large)?.rows).toEqual([97_792, 100_000]);
+  });
+  it('begin where their part begins', () => {
+    const bars = barsAlong(new Float32Array([1, 2]), [100, 1], [90, 102], [0, 12], (place) => place - 90);
+    expect(bars).toEqual([
+      { from: 10, to: 11, share: 0.5 },
+      { from: 11, to: 12, share: 1 },
+    ]);
   });
 });
 
 describe('words', () => {
   const width = (text: string) => text.length * 7;
+  const words = (place: number, count: number) =>
+    ['the', 'cat', 'sat', 'down'].slice(place, place + count).join(' ');
+  const named = (screen: number, size = small) => ({
+    layout: layoutOf(screen, 900, size), size, rowWords: words, columnWords: words,
+  }); // prettier-ignore
+  it('stand beside both axes at every zoom', () => {
+    expect([rowLabel(named(800), 1, true), columnLabel(named(800), 1, true)]).toEqual(['cat', 'cat']);
+    expect([rowLabel(named(800), 1, false), columnLabel(named(800), 1, false)]).toEqual([
+      '1 cat sat down',
+      '1 cat sat down',
+    ]);
+  });
+  it('are one on a small screen', () => {
+    expect([rowLabel(named(320), 1, false), columnLabel(named(320), 1, false)]).toEqual(['cat', '1 cat']);
+    expect(rowLabel(named(320, large), 1, false)).toBe('1');
+  });
   it('are cut to the room there is', () => {
     expect(shortened('street', 42, width)).toBe('street');
     expect(shortened('street', 35, width)).toBe('stre…');

@@ -180,11 +180,11 @@ describe('a kernel', () => {
   it('is asked again after it failed', async () => {
     const source = await kernel({});
     Object.assign(source, { ask: () => Promise.reject(new Error('gone')) });
-    await expect(source.marginals(SITE, 0, 8)).rejects.toThrow('gone');
+    await expect(source.marginals(SITE, 0, 8, {})).rejects.toThrow('gone');
     Object.assign(source, {
       ask: async () => ({ content: { shape: [2, 1], meta: {} }, data: new Float32Array(2) }),
     });
-    expect((await source.marginals(SITE, 0, 8)).shape).toEqual([2, 1]);
+    expect((await source.marginals(SITE, 0, 8, {})).shape).toEqual([2, 1]);
   });
 
   it('gives cells their words', async () => {

@@ -93,10 +93,16 @@ def add_maps(router: APIRouter, service: StudioService) -> None:
 
     @router.get("/{look}/marginals", response_class=NumbersResponse, responses=NUMBERS)
     async def marginals(
-        request: Request, look: LookId, site: Site, head: HeadNumber, bins: Annotated[int, Query(ge=1, le=4096)] = 1024
+        request: Request,
+        look: LookId,
+        site: Site,
+        head: HeadNumber,
+        bins: Annotated[int, Query(ge=1, le=4096)] = 1024,
+        rows: Extent = ":",
+        columns: Extent = ":",
     ) -> Response:
         """(2, bins): the mean entropy of the rows, and the attention the columns received, NaN beyond the last bin."""
-        question = MarginalsQuestion(site, head, bins)
+        question = MarginalsQuestion(site, head, bins, rows, columns)
         etag = etag_of(look, question)
         known = service.known(look)
         if answer := unchanged(request, etag):

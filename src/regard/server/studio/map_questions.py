@@ -90,17 +90,20 @@ def check_work(
 
 
 class MarginalsQuestion(NamedTuple):
-    """Row entropy and received attention, in so many bins."""
+    """Row entropy and received attention of a rectangle's rows and columns, in so many bins."""
 
     site: str
     head: int
     bins: int
+    rows: str
+    columns: str
 
     def answer(self, look: StoredLook, _: StopSignal) -> tuple[Tensor, dict[str, Any]]:
         look.check_site(self.site, self.head)
-        rows, columns = look.call.extent(self.site)
+        high, wide = look.call.extent(self.site)
+        rows, columns = extent("rows", self.rows, high), extent("columns", self.columns, wide)
         both = look.remembered(("marginals", self.site, self.head), lambda: self.whole(look))
-        bins, cells = binned(both, self.bins)
+        bins, cells = binned(Marginals(both.entropy[slice(*rows)], both.received[slice(*columns)]), self.bins)
         return bins, {"row_cell": cells[0], "column_cell": cells[1], "rows": rows, "columns": columns}
 
     def whole(self, look: StoredLook) -> Marginals:

@@ -17,7 +17,7 @@ export default {
   'by.mean': 'Moyenne',
   'by.mean.title': 'La moyenne des poids en dessous',
   log: 'Échelle log',
-  note: '{rows} requêtes en bas, {columns} clés en travers. À gauche : l’entropie de chaque ligne. En haut : l’attention reçue par chaque clé.',
+  note: '{rows} requêtes de haut en bas, {columns} clés de gauche à droite. À gauche : l’entropie de chaque ligne. En haut : l’attention reçue par chaque clé.',
   'note.writes': '« → il » est la ligne qui écrit « il ».',
   low: 'un 10 000e',
   high: 'le plus grand',

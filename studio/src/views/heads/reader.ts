@@ -96,18 +96,14 @@ export class LookReader implements LookSource {
     return this.#again((id) => getNumbers(`api/looks/${id}/tile?${query(asked)}`, signal), signal);
   } // prettier-ignore
 
-  marginals(site: string, head: number, bins: number, signal?: AbortSignal): Promise<Numbers> {
-    return this.#again(
-      (id) => getNumbers(`api/looks/${id}/marginals?${query({ site, head, bins })}`, signal),
-      signal,
-    );
+  marginals(site: string, head: number, bins: number, part: Where, signal?: AbortSignal): Promise<Numbers> {
+    const asked = { site, head, bins, ...extents(part) };
+    return this.#again((id) => getNumbers(`api/looks/${id}/marginals?${query(asked)}`, signal), signal);
   }
 
   strongest(site: string, head: number, count: number, where: Where,
     signal?: AbortSignal): Promise<StrongCell[]> {
-    const asked: Record<string, string | number> = { site, head, count };
-    if (where.rows) asked.rows = where.rows.join(':');
-    if (where.columns) asked.columns = where.columns.join(':');
+    const asked: Record<string, string | number> = { site, head, count, ...extents(where) };
     if (where.all) asked.all = 'true';
     return this.#again((id) => getJson<StrongCell[]>(`api/looks/${id}/strongest?${query(asked)}`, signal), signal);
   } // prettier-ignore
@@ -162,5 +158,9 @@ export async function similarity(
 export const curvesOf = (run: string, signal?: AbortSignal) =>
   getJson<CurvesAnswer>(`api/runs/${encodeURIComponent(run)}/curves`, signal);
 
+const extents = ({ rows, columns }: Where) => ({
+  ...(rows ? { rows: rows.join(':') } : {}),
+  ...(columns ? { columns: columns.join(':') } : {}),
+});
 const query = (asked: Record<string, string | number>) =>
   new URLSearchParams(Object.entries(asked).map(([name, value]) => [name, String(value)])).toString();

@@ -22,7 +22,8 @@ export interface LookSource {
   cell(site: string, head: number, row: number, column: number): Promise<CellAnswer>;
   tile(site: string, head: number, rows: Range, columns: Range, size: [number, number], by: Pool,
     dtype: 'float16' | 'float32', signal?: AbortSignal): Promise<Numbers>;
-  marginals(site: string, head: number, bins: number, signal?: AbortSignal): Promise<Numbers>;
+  /** Beside the rows and above the columns of a part; `meta` says of which, where it is not all. */
+  marginals(site: string, head: number, bins: number, part: Where, signal?: AbortSignal): Promise<Numbers>;
   strongest(site: string, head: number, count: number, where: Where, signal?: AbortSignal): Promise<StrongCell[]>;
   text(side: Side, from: number, to: number): Promise<TextPart>;
   search(side: Side, q: string, signal?: AbortSignal): Promise<FoundPositions>;

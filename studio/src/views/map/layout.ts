@@ -23,7 +23,7 @@ export function layoutOf(width: number, tall: number, size: MapSize): StageLayou
   const narrow = width < 560;
   const [top, over, strip] = narrow ? [78, 12, 18] : [104, 28, 30];
   const number = counted(size.rows).length * LETTER + strip + 12; // the widest that stands beside a row
-  const left = narrow ? Math.max(66, number) : 132;
+  const left = narrow ? Math.max(80, number) : 132;
   const wide = Math.max(120, width - left - over);
   const most = Math.min(Math.max(240, tall - top), CLOSEST * size.rows);
   const high = Math.max(160, Math.min(wide * (size.rows / size.columns), most));

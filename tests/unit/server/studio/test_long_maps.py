@@ -89,6 +89,13 @@ def test_marginals_are_read(
     both, _ = numbers(long_client, f"looks/{pooled}/marginals", site=SITE, head=HEAD)
     close(both[0], seen.statistics(SITE).entropy[0, HEAD])
     close(both[1], seen.received(SITE)[0, HEAD])
+    part, meta = numbers(
+        long_client, f"looks/{pooled}/marginals", site=SITE, head=HEAD, bins=40, rows="50:90", columns="7:"
+    )
+    assert (meta["rows"], meta["row_cell"]) == ([50, 90], 1)
+    assert torch.equal(part[0], both[0, 50:90])
+    assert meta["columns"][0] == 7
+    close(part[1, 0], both[1, 7 : 7 + meta["column_cell"]].mean())
 
 
 @pytest.mark.parametrize("fields", [{}, {"all": True}, {"rows": "50:133", "columns": "3:77"}, {"count": 100}])
