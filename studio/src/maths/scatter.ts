@@ -5,12 +5,15 @@ export interface Extent {
   high: number;
 }
 
+const ALIKE = 1e-6; // of their size: what differs by less differs by how sums of float32 were rounded
+
 /** From the smallest to the largest, with a little room; one value alone stands in the middle. */
 export function extentOf(values: readonly number[], room = 0.06): Extent {
   const known = values.filter(Number.isFinite);
   if (known.length === 0) return { low: 0, high: 1 };
   const [low, high] = [Math.min(...known), Math.max(...known)];
-  const wide = high - low || Math.abs(high) || 1;
+  const size = Math.max(Math.abs(low), Math.abs(high));
+  const wide = high - low > ALIKE * size ? high - low : size || 1;
   return { low: low - room * wide, high: high + room * wide };
 }
 

@@ -10,6 +10,12 @@ describe('a scatter plot', () => {
     expect(extentOf([])).toEqual({ low: 0, high: 1 });
     expect(extentOf([0]).high).toBeGreaterThan(0);
   });
+  it('does not look closer than numbers are rounded', () => {
+    const extent = extentOf([1, 1 - 2 ** -52]);
+    expect(extent.high - extent.low).toBeGreaterThan(0.1);
+    const ticks = roundTicks(extent, 5);
+    expect(new Set(ticks).size).toBe(ticks.length);
+  });
   it('has round ticks inside', () => {
     expect(roundTicks({ low: 0.02, high: 1.01 }, 5)).toEqual([0.2, 0.4, 0.6, 0.8, 1]);
     expect(roundTicks({ low: -0.3, high: 0.1 }, 4)).toEqual([-0.3, -0.2, -0.1, 0, 0.1]);

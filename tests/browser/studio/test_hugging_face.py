@@ -73,6 +73,14 @@ def test_two_of_them_are_compared(screen: Screen) -> None:
     screen.until("document.querySelectorAll('main canvas').length >= 2")
 
 
+def test_what_no_layer_tells_apart_is_one_line(screen: Screen) -> None:
+    """A causal model knows nothing of what comes later: the first words of two texts are the same in every layer."""
+    screen.open("compare", model="llama", text=TEXT, text2=TEXT + " w1")
+    similar = panel(screen, "layer by layer")
+    similar.locator("tbody tr").nth(2).wait_for()
+    assert set(similar.locator("tbody td:nth-child(2)").all_inner_texts()) <= {"1", "1.0000"}
+
+
 @pytest.mark.parametrize("page", ["translate", "training", "steps"])
 def test_what_has_nothing_to_show_of_it_says_what_to_do(screen: Screen, page: str) -> None:
     screen.open(page, model="llama")
