@@ -86,8 +86,8 @@ export function svgDocument(width: number, height: number, ground: string, inner
 const INLINED = ['fill', 'stroke', 'stroke-width', 'stroke-dasharray', 'opacity', 'fill-opacity', 'stroke-opacity',
   'font-family', 'font-size', 'font-weight', 'font-style', 'text-anchor', 'dominant-baseline']; // prettier-ignore
 
-/** An SVG of the page as a file of its own: its styles written into it, on the ground of the theme. */
-export function svgOf(element: SVGSVGElement): string {
+/** A copy that needs no style sheet. */
+function inlined(element: SVGSVGElement): SVGSVGElement {
   const copy = element.cloneNode(true) as SVGSVGElement;
   const from = [element, ...element.querySelectorAll('*')];
   const into = [copy, ...copy.querySelectorAll('*')];
@@ -96,17 +96,64 @@ export function svgOf(element: SVGSVGElement): string {
     for (const name of INLINED) into[index].setAttribute(name, style.getPropertyValue(name));
     for (const name of ['class', 'style', 'tabindex']) into[index].removeAttribute(name);
   });
+  return copy;
+}
+
+/** An SVG of the page as a file of its own: its styles written into it, on the ground of the theme, with its legend. */
+export function svgOf(element: SVGSVGElement, legend: Element | null = null): string {
+  const copy = inlined(element);
   const { width, height } = element.getBoundingClientRect();
-  if (!copy.hasAttribute('viewBox')) copy.setAttribute('viewBox', `0 0 ${width} ${height}`);
-  copy.setAttribute('xmlns', 'http://www.w3.org/2000/svg');
-  copy.setAttribute('width', String(width));
-  copy.setAttribute('height', String(height));
-  const [x, y, w, h] = (copy.getAttribute('viewBox') ?? '').split(/[\s,]+/).map(Number);
-  const ground = document.createElementNS('http://www.w3.org/2000/svg', 'rect');
-  const box = { x, y, width: w, height: h, fill: scheme.colour('--card') };
-  for (const [name, value] of Object.entries(box)) ground.setAttribute(name, String(value));
+  const [x, y, w, h] = (copy.getAttribute('viewBox') ?? `0 0 ${width} ${height}`).split(/[\s,]+/).map(Number);
+  const more = legend ? writeLegend(copy, legend, [x, y + h, w]) : 0;
+  set(copy, {
+    xmlns: NAMES,
+    viewBox: [x, y, w, h + more].join(' '),
+    width,
+    height: height + (more * height) / h,
+  });
+  const ground = document.createElementNS(NAMES, 'rect');
+  set(ground, { x, y, width: w, height: h + more, fill: scheme.colour('--card') });
   copy.prepend(ground);
   return new XMLSerializer().serializeToString(copy);
+}
+
+/** Of a chart: the list that follows the drawing. */
+export const legendOf = (drawing: SVGSVGElement): Element | null =>
+  drawing.parentElement?.parentElement?.querySelector('ul') ?? null;
+
+const NAMES = 'http://www.w3.org/2000/svg';
+const KEY = { high: 22, letter: 7, mark: 24, apart: 18 }; // pixels
+
+function set(element: Element, attributes: Record<string, string | number>): void {
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, String(value));
+}
+
+/** The marks of a legend with what they mean, in as many rows as they take; gives how high these are. */
+function writeLegend(copy: SVGSVGElement, legend: Element, [left, top, width]: number[]): number {
+  let [x, row] = [left + KEY.apart, 0];
+  for (const key of legend.querySelectorAll('[data-key]')) {
+    const [name, mark] = [key.getAttribute('data-key') ?? '', key.querySelector('svg')];
+    const wide = KEY.mark + name.length * KEY.letter + KEY.apart;
+    if (x > left + KEY.apart && x + wide > left + width) [x, row] = [left + KEY.apart, row + 1];
+    const middle = top + (row + 0.5) * KEY.high;
+    if (mark) {
+      const drawn = inlined(mark);
+      set(drawn, { x, y: middle - Number(mark.getAttribute('height')) / 2 });
+      copy.append(drawn);
+    }
+    const text = document.createElementNS(NAMES, 'text');
+    set(text, {
+      x: x + KEY.mark,
+      y: middle + 4,
+      fill: scheme.colour('--ink'),
+      'font-size': 12,
+      'font-family': FONT,
+    });
+    text.textContent = name;
+    copy.append(text);
+    x += wide;
+  }
+  return (row + 1) * KEY.high;
 }
 
 export function largestOf(values: ArrayLike<number>, scale: Scale): number {

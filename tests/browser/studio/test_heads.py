@@ -164,6 +164,11 @@ def test_the_scatter_plot_has_the_axes_that_are_chosen(screen: Screen, tmp_path:
     screen.page.get_by_label("Across").select_option("effect")
     screen.page.locator(".scatter .axis", has_text="effect").wait_for()
     rows = table(screen, "All heads", tmp_path)
+    picture = saved(screen, "All heads", "Picture, SVG", tmp_path).read_text(encoding="utf-8")
+    assert ">encoder<" in picture  # what its shapes mean
+    screen.page.get_by_label("Across").select_option("distance")
+    screen.page.get_by_text("lack one of the two measures: 12.").wait_for()  # between two texts there is no distance
+    screen.page.get_by_label("Across").select_option("effect")
     expected = {(one.site, one.head): one.entropy for one in seen().heads().lines}
     assert {(one["site"], one["head"]): pytest.approx(one["entropy"], abs=1e-5) for one in rows} == expected
     assert min(rows, key=lambda one: float(one["effect"]))["site"] == "decoder.1.cross"

@@ -24,14 +24,18 @@ def opened(screen: Screen, **params: Any) -> None:
 
 def rows(screen: Screen, panel: str, folder: Path) -> list[dict[str, Any]]:
     """The table of a panel, by its menu."""
+    found: list[dict[str, Any]] = json.loads(saved(screen, panel, "Table, JSON", folder))
+    return found
+
+
+def saved(screen: Screen, panel: str, kind: str, folder: Path) -> str:
     section = screen.page.locator("section.panel").filter(has=screen.page.get_by_role("heading", name=panel))
     section.locator("summary").click()
     with screen.page.expect_download() as loading:
-        section.get_by_role("button", name="Table, JSON").click()
-    file = folder / "table.json"
+        section.get_by_role("button", name=kind).click()
+    file = folder / "saved"
     loading.value.save_as(file)
-    found: list[dict[str, Any]] = json.loads(file.read_text(encoding="utf-8"))
-    return found
+    return file.read_text(encoding="utf-8")
 
 
 def test_a_run_that_is_going_on_is_what_the_page_opens_with(screen: Screen, tmp_path: Path) -> None:
@@ -62,6 +66,13 @@ def test_it_grows_while_it_is_watched(screen: Screen, tmp_path_factory: pytest.T
         assert {"series": "loss", "step": 4000, "value": 0.025} in found
     finally:
         log.write_text(kept, encoding="utf-8")
+
+
+def test_a_picture_of_curves_says_which_is_which(screen: Screen, tmp_path: Path) -> None:
+    opened(screen)
+    picture = saved(screen, "Loss", "Picture, SVG", tmp_path)
+    assert ">training</text>" in picture
+    assert ">validation</text>" in picture
 
 
 def test_samples_over_time_are_text(screen: Screen) -> None:

@@ -32,6 +32,7 @@ export default {
   x: 'Across',
   y: 'Up',
   scatterOf: 'All heads as points; arrow keys go from one to the next, Enter picks it',
+  fewerPoints: 'Not shown, because they lack one of the two measures: {count}.',
   noPoints: 'No head has both measures: choose another axis.',
   headOf: '{site} · head {head}',
   'measure.entropy': 'entropy',

@@ -32,6 +32,7 @@ export default {
   x: 'En travers',
   y: 'En hauteur',
   scatterOf: 'Toutes les têtes en points ; les flèches vont de l’un à l’autre, Entrée choisit',
+  fewerPoints: 'Absentes, faute d’une des deux mesures : {count}.',
   noPoints: 'Aucune tête n’a ces deux mesures : choisissez un autre axe.',
   headOf: '{site} · tête {head}',
   'measure.entropy': 'entropie',
