@@ -38,7 +38,13 @@ describe('numbers', () => {
       '0.7071', '0.5', '−2', '0', '0.0000', '·', '−∞',
     ]); // prettier-ignore
     expect(columnDigits([1, 0.25, 3], 4)).toBe(2);
-    expect([fixed(1.005, 2), bracketed(-0.5), compact(1234567)]).toEqual(['1.00', '(−0.5)', '1.23 M']);
+    expect([
+      fixed(1.005, 2),
+      bracketed(-0.5),
+      compact(1234567, 'en'),
+      compact(23585, 'fr'),
+      compact(42_000, 'en'),
+    ]).toEqual(['1.00', '(−0.5)', '1.23 M', '23,6 k', '42 k']);
   });
 
   it('are read as people type them', () => {

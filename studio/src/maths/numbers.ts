@@ -48,14 +48,18 @@ export function parseNumber(text: string): number | null {
   return Number.isFinite(value) ? value : null;
 }
 
-/** 42.0 k, 1.2 M: for counts. */
-export function compact(number: number): string {
+/** So many digits at most, in the way of a language. */
+export const rounded = (number: number, language: string, digits = 4): string =>
+  new Intl.NumberFormat(language, { maximumSignificantDigits: digits }).format(number).replace('-', '−');
+
+/** 42 k, 1.2 M: for counts. */
+export function compact(number: number, language: string): string {
   for (const [size, letter] of [
     [1e9, 'G'],
     [1e6, 'M'],
     [1e3, 'k'],
   ] as const) {
-    if (Math.abs(number) >= size) return `${(number / size).toPrecision(3).replace(/\.0+$/, '')} ${letter}`;
+    if (Math.abs(number) >= size) return `${rounded(number / size, language, 3)} ${letter}`;
   }
   return String(number);
 }

@@ -75,8 +75,8 @@ def test_a_word_in_two_contexts_layer_by_layer(screen: Screen) -> None:
     opened(screen)
     screen.button("One word, two contexts").click()
     similar = panel(screen, "layer by layer")
-    similar.locator("tbody tr").nth(2).wait_for()
     screen.page.get_by_role("heading", name="“right” and “right”").wait_for()  # à droite, avoir raison
+    similar.locator("tbody tr").nth(6).wait_for()
     cosines = [number(text) for text in similar.locator("tbody td:nth-child(2)").all_inner_texts()]
     assert len(cosines) == 7  # the embedding, the six layers of en-fr
     assert cosines[0] == pytest.approx(1, abs=5e-5)  # at the same place nothing but the context tells them apart
