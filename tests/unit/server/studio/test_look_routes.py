@@ -116,7 +116,7 @@ def test_the_table_of_heads(client: TestClient, seen: Recording) -> None:
 def test_marginals_are_means_of_bins(client: TestClient, seen: Recording) -> None:
     found = look(client)["id"]
     whole, meta = numbers(client, f"looks/{found}/marginals", site=SITE, head=HEAD)
-    assert meta == {"row_cell": 1, "column_cell": 1, "rows": 16, "columns": 14}
+    assert meta == {"row_cell": 1, "column_cell": 1, "rows": [0, 16], "columns": [0, 14]}
     close(whole[0], seen.statistics(SITE).entropy[0, HEAD])
     close(whole[1, :14], seen.received(SITE)[0, HEAD])
     assert whole[1, 14:].isnan().all()
