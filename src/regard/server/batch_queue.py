@@ -1,8 +1,9 @@
 """Work that arrives together is done together, by one thread that owns the models, or by several that share them.
 
-A thread takes what has waited longest, and with it whatever else may be decoded in the same batch: up to a number of
+A thread takes what is due first, and with it whatever else may be decoded in the same batch: up to a number of
 tokens, or until the first of them has waited for its few milliseconds. Threads that are idle at once share what waits.
-What fails is done again in halves, down to one by one, so that only the text that is to blame gets the error. What
+A text is due when it could begin if nobody else had asked, so that a request of many does not hold up what comes behind
+it. What fails is done again in halves, down to one by one, so that only the text that is to blame gets the error. What
 nobody waits for any more is not done.
 """
 
@@ -66,11 +67,12 @@ class QueueLimits:
 
 @dataclass(eq=False)
 class Job:
-    """An item that waits, and the future that its result goes to."""
+    """An item that waits, the future that its result goes to, and when it could begin if nobody else had asked."""
 
     queued: QueueItem
     future: asyncio.Future[Any]
     arrived: float
+    due: float
 
 
 class BatchQueue:
@@ -121,8 +123,7 @@ class BatchQueue:
             thread.join()
 
     def _enqueue(self, items: Sequence[QueueItem]) -> list[Job]:
-        loop, tokens, now = asyncio.get_running_loop(), sum(one.tokens for one in items), time.monotonic()
-        jobs = [Job(one, loop.create_future(), now) for one in items]
+        tokens, now = sum(one.tokens for one in items), time.monotonic()
         with self.changed:
             room = self.limits.queue_tokens
             if self.closing:
@@ -130,12 +131,25 @@ class BatchQueue:
             if tokens > room:
                 raise Refusal(413, f"That is too much for one request: about {tokens:,} tokens, where {room:,} fit")
             if self.tokens + tokens > room:
-                self.listener.outcome("refused", len(jobs))
+                self.listener.outcome("refused", len(items))
                 sentence = "Too many requests are waiting already; please come again a little later"
                 raise Refusal(429, sentence, retry_after=self.tokens / (self.rate * len(self.threads)))
+            jobs = self._jobs(items, now)
+            in_order = not (self.waiting and jobs and jobs[0].due < self.waiting[-1].due)
             self.waiting.extend(jobs)
+            if not in_order:
+                self.waiting = deque(sorted(self.waiting, key=lambda job: job.due))
             self.tokens += tokens
             self.changed.notify(len(jobs))
+        return jobs
+
+    def _jobs(self, items: Sequence[QueueItem], now: float) -> list[Job]:
+        """One for each item; those that fill the first batch are due at once."""
+        loop, before, jobs = asyncio.get_running_loop(), 0, []
+        for one in items:
+            wait = before // self.limits.batch_tokens * self.limits.batch_tokens / (self.rate * len(self.threads))
+            jobs.append(Job(one, loop.create_future(), now, now + wait))
+            before += one.tokens
         return jobs
 
     def _drop(self, jobs: list[Job]) -> None:
@@ -181,7 +195,7 @@ class BatchQueue:
             return batch
 
     def _take(self, room: int) -> list[Job]:
-        """What has waited longest, and what else goes with it into so many tokens."""
+        """What is due first, and what else goes with it into so many tokens."""
         batch: list[Job] = []
         passed: list[Job] = []
         tokens = 0

@@ -106,6 +106,7 @@ def test_no_more_is_looked_at_than_a_batch_may_need() -> None:
             work = Doubling()
             first = asyncio.ensure_future(queue.submit(items(work, [0])))
             await begun(work, 1)
+            queue.rate = 1e12  # so quick that all of the large one is due before the small one comes
             large = asyncio.ensure_future(queue.submit(items(work, list(range(1, PASSED + 2)), 3)))
             small = asyncio.ensure_future(queue.submit(items(work, [1000], 1)))
             await asyncio.sleep(0)
@@ -116,6 +117,27 @@ def test_no_more_is_looked_at_than_a_batch_may_need() -> None:
             assert work.batches[1] == [1]
             assert [2, 1000] in work.batches
             assert queue.tokens == 0
+
+        scenario(steps)
+
+
+def test_a_request_of_many_texts_does_not_hold_up_those_behind_it() -> None:
+    with queue_of(batch_tokens=4) as (queue, _):
+
+        async def steps() -> None:
+            work = Doubling()
+            first = asyncio.ensure_future(queue.submit(items(work, [0])))
+            await begun(work, 1)
+            queue.rate = 1e-3  # tokens a second: so slow that what comes behind comes in time
+            large = asyncio.ensure_future(queue.submit(items(work, list(range(1, 41)))))
+            small = asyncio.ensure_future(queue.submit(items(work, [1000, 1001])))
+            other = asyncio.ensure_future(queue.submit(items(work, list(range(2001, 2009)))))
+            await asyncio.sleep(0)
+            work.gate.set()
+            assert await asyncio.gather(first, large, small, other) == [
+                [0], [2 * n for n in range(1, 41)], [2000, 2002], [2 * n for n in range(2001, 2009)],
+            ]  # fmt: skip
+            assert work.batches[1:5] == [[1, 2, 3, 4], [1000, 1001, 2001, 2002], [2003, 2004, 5, 6], [7, 8, 2005, 2006]]
 
         scenario(steps)
 
