@@ -29,6 +29,8 @@ def as_line(best: Best, links: Links = None) -> str:
 
     if not any(one.text.strip() for one in best):
         return ""
+    if len(best) == 1 and not links:
+        return "\t".join(map(plain, best[0].text.split("\t")))  # the line's own cells
     cells = [[plain(one.text)] for one in best]
     for cell, own_links in zip(cells, links or (), strict=False):
         cell.append(pharaoh(own_links))

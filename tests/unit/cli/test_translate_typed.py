@@ -34,6 +34,10 @@ def test_lines_as_people_type_them() -> None:
     assert out[3].endswith(" {x}  ")
 
 
+def test_the_tabs_of_a_line_stay() -> None:
+    assert run("grammar", given="The cat sleeps.\tThe dog sleeps.\t\n").stdout == "Le chat dort.\tLe chien dort.\t\n"
+
+
 def test_plain_is_the_bare_model() -> None:
     plain = run("grammar", "--plain", "--json").stdout.splitlines()
     assert (
