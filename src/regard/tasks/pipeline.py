@@ -16,9 +16,10 @@ from typing import NamedTuple, Protocol, Unpack
 from regard.errors import InputError
 from regard.tasks.glossary import Glossary, Term, unused_terms
 from regard.tasks.long_texts import TooLongError
+from regard.tasks.number_signs import keeps_numbers
 from regard.tasks.text_ids import check_lengths
 from regard.tasks.translator import BaseTranslator, SearchOptions, Translation
-from regard.tasks.units import SentenceUnit, around, has_words, keeps_numbers, parts_of
+from regard.tasks.units import SentenceUnit, around, has_words, parts_of
 from regard.text.protect import Span, find_spans, keeps_spans
 from regard.text.repetition import without_repeats
 from regard.text.slotted import Slotted

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from regard.tasks.number_signs import NUMBER
 from regard.text.capitals import is_acronyms, is_shouted, like_source, lowered, raised
 from regard.text.protect import EDGE_KINDS, Span, keeps_spans, tag_names
 from regard.text.repetition import repeats, without_repeats
@@ -21,9 +22,8 @@ BLOCK = re.compile(
 FAR_TOO_SHORT = 0.25  # of the letters of a source: fewer say something else
 ENDS = ".!?…:;,"
 CLOSING = "\"'»”’)]"  # that a mark at the end may stand inside of
-NUMBER = re.compile(r"(?<![\w.,])\d(?:[.,]?\d)+(?![\w]|[.,]\d)")
-THOUSANDS = re.compile(r"(?<=\d)[ .,\u00a0\u202f](?=\d{3}(?!\d))")
-CLOCK = re.compile(r"\d\s?(?:[AaPp]\.?[Mm]\b|h\b|h\d)")
+DOTS = re.compile(r"(\.{3}|…)(?=[^\W\d_])")  # with a word at once behind
+MARKS_APART = re.compile(r"(?:[!?][ \u00a0\u202f]){2,}[!?]")
 BLANK = re.compile(rf"[{LINE_END}]")
 
 
@@ -60,11 +60,11 @@ class SentenceUnit:
             return None
         if len(letters(output)) < FAR_TOO_SHORT * len(letters(form.source)):
             return None
-        text = form.restore(like_source(self.text, output), self.change)
+        text = form.restore(spaced(like_source(self.text, output), self.text), self.change)
         return text if text is not None and keeps_spans(self.text, text, self.protected) else None
 
     def with_numbers(self) -> SentenceUnit:
-        """The same with every number of several digits among what must be kept."""
+        """The same with every number, and the sign that belongs to it, among what must be kept."""
         return replace(self, spans=number_spans(self.text, self.spans))
 
     def change(self, text: str) -> str:
@@ -101,6 +101,12 @@ class SentenceUnit:
         return raised(self.text, [span.fill for span in self.protected]) if self.shouted else self.text
 
 
+def spaced(output: str, source: str) -> str:
+    """With a space behind dots as the source has it, and marks in a row together: a model writes "! ! !"."""
+    output = output if DOTS.search(source) else DOTS.sub(r"\1 ", output)
+    return MARKS_APART.sub(lambda match: re.sub(r"\s", "", match[0]), output)
+
+
 def letters(text: str) -> str:
     return "".join(filter(str.isalpha, text))
 
@@ -122,7 +128,7 @@ def as_sentence(text: str, spans: Sequence[Span]) -> str:
 
 
 def number_spans(text: str, spans: Sequence[Span]) -> tuple[Span, ...]:
-    """The spans, and with them every number of several digits that is in none."""
+    """The spans, and with them every number that is in none: one of several digits, or one with a sign."""
     inside = [(span.start, span.stop) for span in spans]
     more = [
         Span(*match.span(), "digits", match[0])
@@ -130,15 +136,6 @@ def number_spans(text: str, spans: Sequence[Span]) -> tuple[Span, ...]:
         if all(match.end() <= start or stop <= match.start() for start, stop in inside)
     ]
     return tuple(sorted([*spans, *more]))
-
-
-def keeps_numbers(source: str, output: str) -> bool:
-    """Whether the numbers of several digits are the same, however they are written; times of day may well change."""
-    return bool(CLOCK.search(source)) or numbers_of(source) == numbers_of(output)
-
-
-def numbers_of(text: str) -> list[str]:
-    return sorted(run for run in re.findall(r"\d+", THOUSANDS.sub("", text)) if len(run) > 1)
 
 
 def around(piece: str) -> tuple[str, str, str]:

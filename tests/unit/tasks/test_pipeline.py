@@ -144,6 +144,33 @@ def test_numbers_that_a_model_loses_stand_as_slots() -> None:
     assert translate("Hello at 10 p.m.", lambda _: "Bonjour à 22 h.") == "Bonjour à 22 h."
 
 
+def test_signs_that_a_model_loses_stand_in_a_slot_with_their_number() -> None:
+    def unsigned(text: str) -> str:
+        return by_dictionary(text).translate(dict.fromkeys(map(ord, "$€£¥%"))).replace("°F", "°C")
+
+    for source, expected in [
+        ("The cat $1,250 here.", "Le chat $1,250 ici."),
+        ("The cat £7 here.", "Le chat £7 ici."),
+        ("The cat 12.5% here.", "Le chat 12.5% ici."),
+        ("The cat 100°F here.", "Le chat 100°F ici."),
+        ("The cat 20 € here.", "Le chat 20 € ici."),
+    ]:
+        assert translate(source, unsigned) == expected
+
+
+def test_a_sign_may_be_said_in_words() -> None:
+    for source, said in [
+        ("It is €20.", "C'est 20 euros."), ("It is $1,000.", "C'est 1 000 dollars."), ("50% came.", "50 pour cent."),
+    ]:  # fmt: skip
+        assert translate(source, lambda text, said=said: said) == said  # type: ignore[misc]
+
+
+def test_marks_stand_as_people_write_them() -> None:
+    assert translate("Hello now!!!", lambda _: "Bonjour maintenant ! ! !") == "Bonjour maintenant !!!"
+    assert translate("Hello... now?", lambda _: "Bonjour...Maintenant ?") == "Bonjour... Maintenant ?"
+    assert translate("Hello ...now?", lambda _: "Bonjour ...maintenant ?") == "Bonjour ...maintenant ?"
+
+
 def test_circles_are_ended() -> None:
     assert translate("The cat sleeps.", looping) == "The cat sleeps. encore et"
 
