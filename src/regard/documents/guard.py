@@ -19,7 +19,7 @@ MESSAGE_FORMAT = re.compile(r"\{\s*\w+\s*,\s*(?:plural|select|selectordinal)\s*,
 VOID = frozenset(
     ["area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr"]
 )
-ORDERED = frozenset(("bpt", "ept", "sc", "ec", "it"))  # codes that begin and end something, each by itself
+ORDERED = frozenset(("bpt", "ept", "bx", "ex", "sc", "ec", "it"))  # codes that begin and end something, each by itself
 
 
 class SegmentTranslation(NamedTuple):

@@ -95,14 +95,17 @@ class Catalogue(TextDocument):
     ) -> Iterator[tuple[int, int, list[str]]]:
         """Which lines become which."""
         lines = self.lines[message.first : message.last]
-        yield message.first, message.first, [f"# {MADE_BY}"]
+        first = [f"# {MADE_BY}"]
         flags = next((place for place, line in enumerate(lines) if line.startswith("#,")), None)
+        if flags != 0 or "fuzzy" in message.entry.flags:
+            yield message.first, message.first, first
+            first = []
         if flags is None:
             plain = next(place for place, line in enumerate(lines) if not line.startswith("#") or line.startswith("#|"))
             yield message.first + plain, message.first + plain, ["#, fuzzy"]
         elif "fuzzy" not in message.entry.flags:
             here = message.first + flags
-            yield here, here + 1, ["#, fuzzy," + lines[flags][2:].rstrip()]
+            yield here, here + 1, [*first, "#, fuzzy," + lines[flags][2:].rstrip()]
         begin = next(place for place, line in enumerate(lines) if TRANSLATION.match(line))
         end = begin + 1
         while end < len(lines) and (lines[end].lstrip().startswith('"') or TRANSLATION.match(lines[end])):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 from regard.documents.guard import PROTECTED
 from regard.documents.passages import Code, Edit, Part, Passage, Slice, fixed, for_html, passage, readable, words
@@ -62,12 +63,14 @@ class Subtitles(TextDocument):
                 lines.append(match)
 
     def passages(self, lines: list[re.Match[str]]) -> Iterator[Passage]:
-        """The text of a cue; where several speak, each by himself."""
-        if len(lines) > 1 and all(SPEAKER.match(line[1]) for line in lines):
-            for line in lines:
-                dash = SPEAKER.match(line[1])
+        """The text of a cue; where several speak, each by himself, on one line or on more."""
+        turns = [number for number, line in enumerate(lines) if SPEAKER.match(line[1])]
+        if len(turns) > 1 and turns[0] == 0:
+            for first, behind in pairwise([*turns, len(lines)]):
+                dash = SPEAKER.match(lines[first][1])
                 assert dash is not None
-                yield from self.passage(line.start(1) + dash.end(), line.end(1), Passage)
+                kind = Passage if behind == first + 1 else CueText
+                yield from self.passage(lines[first].start(1) + dash.end(), lines[behind - 1].end(1), kind)
         elif lines:
             yield from self.passage(lines[0].start(1), lines[-1].end(1), CueText)
 

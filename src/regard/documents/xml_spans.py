@@ -16,6 +16,8 @@ DECLARED = re.compile(rb"""^\s*<\?xml[^>]*encoding\s*=\s*["']([\w.:-]+)""")
 MARKUP = re.compile(r"""<!\[CDATA\[(?P<data>.*?)\]\]>|<!--.*?-->|<\?.*?\?>|<(?:[^>"']|"[^"]*"|'[^']*')*>""", re.DOTALL)
 INDENT = re.compile(r"\r?\n[ \t]*\Z")
 NAME = re.compile(r"</?([^\s/>]+)")
+OPENING, CLOSING = ("bpt", "bx", "sc"), ("ept", "ex", "ec")  # codes that open and close something, each by itself
+PARTNER = ("i", "rid", "startRef", "id")  # attributes by which the two know each other
 
 
 @dataclass
@@ -154,6 +156,7 @@ def inline_parts(text: str, element: XmlElement, codes: frozenset[str]) -> list[
     """The content of an element as text and tags; elements named in `codes`, or not to be translated, are one code."""
     parts: list[Part] = []
     whole = {child.start: child for child in element.walk() if child is not element and is_kept(child, codes)}
+    pairs = paired_tokens(list(whole.values()))
     at = element.inner
     while at < element.close:
         match = MARKUP.search(text, at, element.close)
@@ -165,13 +168,33 @@ def inline_parts(text: str, element: XmlElement, codes: frozenset[str]) -> list[
         if match["data"] is not None:
             parts.append(Words(literal(match["data"]), begin, at))
         else:
-            parts.append(Code(token_for(text[begin:at], whole.get(begin), len(parts)), begin, at))
+            token = pairs.get(begin) or token_for(text[begin:at], whole.get(begin), len(parts))
+            parts.append(Code(token, begin, at))
     return parts
 
 
 def is_kept(element: XmlElement, codes: frozenset[str]) -> bool:
     wish = element.attributes.get("translate") or element.attributes.get("mtype")
     return element.name in codes or wish in ("no", "protected")
+
+
+def paired_tokens(kept: list[XmlElement]) -> dict[int, str]:
+    """Codes that open something and those that close it, by where they begin: as tags, since that is what they are."""
+    elements = [one for one in kept if one.name in (*OPENING, *CLOSING)]
+    opened = {partner_of(one): number for number, one in enumerate(elements) if one.name in OPENING}
+    tokens = {}
+    for one in elements:
+        number = opened.pop(partner_of(one), None) if one.name in CLOSING else None
+        if number is not None and elements[number].start < one.start:
+            name = f"{elements[number].name}{number + 1}"
+            tokens |= {elements[number].start: f"<{name}>", one.start: f"</{name}>"}
+    return tokens
+
+
+def partner_of(code: XmlElement) -> tuple[int, str]:
+    """What the two codes of a pair have in common."""
+    kind = (OPENING if code.name in OPENING else CLOSING).index(code.name)
+    return kind, next((code.attributes[name] for name in PARTNER if name in code.attributes), "")
 
 
 def token_for(raw: str, element: XmlElement | None, number: int) -> str:

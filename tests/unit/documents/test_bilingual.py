@@ -57,6 +57,13 @@ def test_only_lines_of_what_was_filled_in_change(tmp_path: Path) -> None:
     assert len(after) == len(before) + 2
 
 
+def test_an_entry_that_begins_with_its_flags_says_who_made_it(tmp_path: Path) -> None:
+    for flags, expected in [("c-format", ["fuzzy", "c-format"]), ("fuzzy", ["fuzzy"])]:
+        text = f'msgid ""\nmsgstr "Language: fr\\n"\n\n#, {flags}\nmsgid "Open %s"\nmsgstr ""\n'
+        (entry,) = polib.pofile(filled(opened(tmp_path, "a.po", text)).decode())
+        assert (entry.tcomment, entry.flags, entry.msgstr) == ("Machine translation (regard)", expected, "OPEN %S")
+
+
 @pytest.mark.parametrize(
     ("header", "forms"),
     [
@@ -107,9 +114,9 @@ def test_a_missing_library_says_what_to_install(tmp_path: Path, monkeypatch: pyt
 def test_xliff_1_targets(tmp_path: Path) -> None:
     document = opened(tmp_path, "a.xlf", XLIFF_1)
     assert [segment.source for segment in document.segments()] == [
-        'Hello <g id="1">world</g><x id="2"/> & <ph9/>!', "Open the file", "Acme", "Done", "The <bpt2/>cat<ept4/> of",
+        'Hello <g id="1">world</g><x id="2"/> & <ph9/>!', "Open the file", "Acme", "Done", "The <bpt1>cat</bpt1> of",
     ]  # fmt: skip
-    output = filled(document, Hello='<ph9/> & <x id="2"/> <g id="1">monde</g> <', The="Le <bpt2/>chat<ept4/> de")
+    output = filled(document, Hello='<ph9/> & <x id="2"/> <g id="1">monde</g> <', The="Le <bpt1>chat</bpt1> de")
     root = etree.fromstring(output)
     units = {unit.get("id"): unit for unit in root.iter("{*}trans-unit")}
     first = units["1"].find("{*}target")
@@ -148,7 +155,7 @@ def test_a_file_for_other_languages_is_refused(tmp_path: Path, name: str) -> Non
 
 def test_tmx_units_get_the_language_that_they_lack(tmp_path: Path) -> None:
     document = opened(tmp_path, "a.tmx", TMX)
-    output = filled(document, The="Le <bpt2/>chat<ept4/> dort.")
+    output = filled(document, The="Le <bpt1>chat</bpt1> dort.")
     root = etree.fromstring(output)
     units = list(root.iter("tu"))
     new = units[0].findall("tuv")[1]
@@ -158,8 +165,39 @@ def test_tmx_units_get_the_language_that_they_lack(tmp_path: Path) -> None:
         '<seg>Le <bpt i="1">{\\b</bpt>chat<ept i="1">}</ept> dort.</seg>'
     )
     assert [len(unit.findall("tuv")) for unit in units] == [2, 2, 2, 1]
-    assert units[2].findall("tuv")[1].find("seg").text == "Le <bpt2/>chat<ept4/> dort."  # no codes of this unit
+    assert units[2].findall("tuv")[1].find("seg").text == "Le <bpt1>chat</bpt1> dort."  # no codes of this unit
     assert output.decode().startswith(TMX[:120])
+
+
+@pytest.mark.parametrize(("content", "source"), [
+    ('The <bpt i="1">{\\b</bpt>red<ept i="1">}</ept> car', "The <bpt1>red</bpt1> car"),
+    ('<bpt i="2">(</bpt>Red<ept i="2">)</ept> car', "<bpt1>Red</bpt1> car"),
+    ('A <bpt i="1">(</bpt>b <bpt i="2">[</bpt>c<ept i="2">]</ept><ept i="1">)</ept> d',
+     "A <bpt1>b <bpt2>c</bpt2></bpt1> d"),
+    ('A <ept i="1">)</ept>b<bpt i="1">(</bpt> c', "A <ept2/>b<bpt4/> c"),
+    ('A <bpt i="1">(</bpt>b<ept i="3">)</ept> c', "A <bpt2/>b<ept4/> c"),
+])  # fmt: skip
+def test_codes_that_open_and_close_are_tags(tmp_path: Path, content: str, source: str) -> None:
+    unit = f'<tu><tuv xml:lang="en"><seg>{content}</seg></tuv></tu>'
+    text = f'<tmx version="1.4"><header srclang="en"/><body>{unit}</body></tmx>'
+    document = opened(tmp_path, "a.tmx", text)
+    assert [segment.source for segment in document.segments()] == [source]
+    document.fill(0, source)
+    assert document.render().decode().count(content) == 2
+
+
+def test_codes_of_xliff_that_open_and_close_are_tags(tmp_path: Path) -> None:
+    first = XLIFF_1.partition("<body>")[0] + (
+        '<body><trans-unit id="1"><source>The <bx id="5" rid="1"/>red<ex id="6" rid="1"/> car</source></trans-unit>'
+        "</body></file></xliff>"
+    )
+    second = XLIFF_2.partition("<unit")[0] + (
+        '<unit id="1"><segment><source>The <sc id="1"/>red<ec startRef="1"/> car</source></segment></unit>'
+        "</file></xliff>"
+    )
+    for text, name in [(first, "bx1"), (second, "sc1")]:
+        document = opened(tmp_path, f"{name}.xlf", text)
+        assert [segment.source for segment in document.segments()] == [f"The <{name}>red</{name}> car"]
 
 
 def test_tmx_says_its_languages_or_asks(tmp_path: Path) -> None:

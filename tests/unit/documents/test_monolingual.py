@@ -174,6 +174,15 @@ def test_cues_keep_their_times_and_have_at_most_two_lines(tmp_path: Path) -> Non
     assert [(one.start, one.end) for one in before] == [(one.start, one.end) for one in after]
 
 
+def test_each_who_speaks_in_a_cue_keeps_his_lines(tmp_path: Path) -> None:
+    text = "1\n00:00:01,000 --> 00:00:03,000\n- I was looking\n  for you.\n- Why?\n"
+    document = opened(tmp_path, "a.srt", text)
+    assert sources(document) == ["I was looking for you.", "Why?"]
+    document.fill(0, "Je te cherchais.")
+    document.fill(1, "Pourquoi ?")
+    assert document.render().decode() == "1\n00:00:01,000 --> 00:00:03,000\n- Je te cherchais.\n- Pourquoi ?\n"
+
+
 def test_webvtt_keeps_its_notes_styles_and_settings(tmp_path: Path) -> None:
     document = opened(tmp_path, "a.vtt", VTT)
     assert sources(document) == [
