@@ -182,7 +182,7 @@ def paired_tokens(kept: list[XmlElement]) -> dict[int, str]:
     """Codes that open something and those that close it, by where they begin: as tags, since that is what they are."""
     elements = [one for one in kept if one.name in (*OPENING, *CLOSING)]
     opened = {partner_of(one): number for number, one in enumerate(elements) if one.name in OPENING}
-    tokens = {}
+    tokens: dict[int, str] = {}
     for one in elements:
         number = opened.pop(partner_of(one), None) if one.name in CLOSING else None
         if number is not None and elements[number].start < one.start:
