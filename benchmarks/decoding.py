@@ -1,10 +1,11 @@
 """How fast are texts searched for, beside transformers' `generate` on the same weights? `python -m benchmarks.decoding`
 
-The model that ships (or `--model FOLDER --data SOURCE REFERENCE`) is written as a folder of Hugging Face's and read by
-both. What both say is compared first; then they run in turn, and the quickest of the runs counts, since other work on a
-machine only ever adds. Theirs goes by 32 and by 128 sorted texts at a time, and the better counts. On a CPU rows of the
-engine ctranslate2 stand beside, in float32 and int8, with as many threads; it ranks several beams by our own penalty. A
-random model of the paper's base size says as many tokens as it is asked for. `--write` puts the tables into RESULTS.md.
+Each model (`grammar`; or `--model en-fr grammar`, or a folder, with `--data SOURCE REFERENCE`) is written as a folder
+of Hugging Face's and read by both. What both say is compared first; then they run in turn, and the quickest of the runs
+counts, since other work on a machine only ever adds. Theirs goes by 32 and by 128 sorted texts at a time, and the
+better counts. On a CPU rows of the engine ctranslate2 stand beside, in float32 and int8, with as many threads; it ranks
+several beams by our own penalty. A random model of the paper's base size says as many tokens as it is asked for, and
+rules to stop are compared, unless `--trained` leaves both out. `--write` puts the tables into RESULTS.md.
 """
 
 from __future__ import annotations
@@ -191,28 +192,33 @@ def stop_rules(task: Any, lines: list[str], references: list[str]) -> list[list[
     return rows
 
 
+def stop_section(name: str, task: Any, data: list[str], limit: int | None) -> list[str]:
+    """The rules to stop as a table, and what it is of."""
+    pairs = read_data(data, limit=limit).pairs()
+    about = f"BLEU of `{name}` on {', '.join(map(str, data))} ({len(pairs.sources):,} pairs), 4 beams:"
+    rows = stop_rules(task, list(pairs.sources), list(pairs.references))
+    return ["", about, "", *markdown(("stop", "BLEU", "time"), rows)]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
-    parser.add_argument("--model", default="grammar")
+    parser.add_argument("--model", nargs="+", default=["grammar"])
     parser.add_argument("--data", nargs="+", default=["grammar:test"])
     parser.add_argument("--lines", type=int, default=300)
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--quick", action="store_true", help="fewer lines, one run, and no base model")
+    parser.add_argument("--trained", action="store_true", help="no base model, and no rules to stop")
     parser.add_argument("--write", action="store_true")
     given = parser.parse_args()
     runs, lines = (1, 40) if given.quick else (given.runs, given.lines)
-    task, pairs = regard.load(given.model, given.device), read_data(given.data, limit=lines).pairs()
-    name = Path(given.model).name
-    fast = fast_engines(given.model, given.device)
-    rows = compare_texts(name, task, fast, list(pairs.sources), given.device, runs)
-    rows += [] if given.quick else compare_base(given.device, min(runs, 3))
-    table = markdown(COLUMNS, [row.cells() for row in rows])
-    everything = read_data(given.data, limit=lines if given.quick else None).pairs()
-    stops = stop_rules(task, list(everything.sources), list(everything.references))
-    about = f"BLEU of `{name}` on {', '.join(map(str, given.data))} ({len(everything.sources):,} pairs), 4 beams:"
-    stop_table = markdown(("stop", "BLEU", "time"), stops)
-    text = [provenance(given.device), "", *table, "", about, "", *stop_table]
+    pairs, rows, stops = read_data(given.data, limit=lines).pairs(), [], []
+    for model in given.model:
+        task, name = regard.load(model, given.device), Path(model).name
+        rows += compare_texts(name, task, fast_engines(model, given.device), list(pairs.sources), given.device, runs)
+        stops += [] if given.trained else stop_section(name, task, given.data, lines if given.quick else None)
+    rows += [] if given.quick or given.trained else compare_base(given.device, min(runs, 3))
+    text = [provenance(given.device), "", *markdown(COLUMNS, [row.cells() for row in rows]), *stops]
     print("\n".join(text))
     if given.write:
         write_section(TITLE, text)
