@@ -1,21 +1,25 @@
 """argostranslate behind a threaded server: `python argos_http.py FOLDER en fr`, by an interpreter that has it.
 
-    python3 -m venv PEER; PEER/bin/pip install torch==2.13.0 argostranslate tokenizers flask waitress
+    python3 -m venv PEER; PEER/bin/pip install --no-deps argostranslate
+    PEER/bin/pip install ctranslate2 sentencepiece "sacremoses<0.2" minisbd packaging spacy tokenizers flask waitress
 
 FOLDER is what `regard export --to ctranslate2` wrote: it becomes a package of argostranslate's with the tokenizer that
 belongs to the weights. Its sentences are parted by its own spaCy class with spaCy's rules, since its other ways fetch
-models from the network. Flask and waitress serve it, as LibreTranslate does.
+models from the network; so stanza, which it imports and which needs torch, may be missing. Flask and waitress serve it,
+as LibreTranslate does.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import os
 import socket
 import sys
 import tempfile
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 THREADS = 4  # as LibreTranslate has by default
@@ -58,6 +62,8 @@ def installed_translation(folder: Path, languages: tuple[str, str], home: Path) 
     for name in ("XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "ARGOS_PACKAGES_DIR"):
         os.environ[name] = str(home / name.lower())
     write_package(folder, home / "argos_packages_dir" / "model", languages)
+    if importlib.util.find_spec("stanza") is None:
+        sys.modules["stanza"] = ModuleType("stanza")  # imported, and never called
     from argostranslate import sbd, translate
 
     translation: Any = translate.get_translation_from_codes(*languages)
