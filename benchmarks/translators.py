@@ -3,7 +3,8 @@
 Scores a model on FLORES-200 devtest, newstest2013 and what its training kept aside (everyday sentences, debates,
 software, laws) with sacreBLEU and chrF, each with the interval that holds 95 % of bootstrap resamples. Beside them
 stand a dictionary, learned here from some of the training text and used word for word, and OPUS-MT as published, which
-was not run. Nothing may be tuned on these sets. The JSON is what a model's card is written from (`tools.card`).
+was not run. Lines as people type them are counted, and which of il and elle "it" becomes. Nothing may be tuned on any
+of these. The JSON is what a model's card is written from (`tools.card`).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any
 
 import regard
 from benchmarks.report import markdown, provenance, write_section
+from benchmarks.translator_checks import PRONOUNS, check, check_lines
 from benchmarks.word_dictionary import learn_dictionary, translate
 from regard.errors import FileError
 from regard.interop.folders import languages_of, locate
@@ -148,7 +150,9 @@ def score_model(
         outputs = task.translate(one.sources, beams=beams)
         rows.append(score_set(one, outputs, words, languages))
         print(row_words(rows[-1]), flush=True)
-    return {"model": name, "languages": list(languages), "beams": beams, "limit": limit, "dictionary_words": len(words),
+    counted = check(task, languages, beams, PRONOUNS if limit is None else f"grammar:test:{limit}")
+    return {"model": name, "languages": list(languages), **counted,
+            "beams": beams, "limit": limit, "dictionary_words": len(words),
             "sets": [asdict(row) for row in rows], "provenance": provenance(device)}  # fmt: skip
 
 
@@ -173,6 +177,7 @@ def table(scores: dict[str, Any]) -> list[str]:
         f"Four numbers of ours are measured ({scores['beams']} beams; ± holds 95 % of {DRAWS:,} resamples); the last "
         "column is as published, not measured here" + (f": {'; '.join(sorted(published))}." if published else "."),
         f"sacreBLEU: {', '.join(f'`{one}`' for one in sorted(signatures))}.",
+        *(part for line in check_lines(scores) for part in ("", line)),
     ]  # fmt: skip
 
 

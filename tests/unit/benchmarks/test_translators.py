@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from benchmarks.translator_checks import share
 from benchmarks.translators import read_sets, score_model, table, training_pairs
 from benchmarks.word_dictionary import learn_dictionary, translate
 from regard.errors import FileError
@@ -58,6 +59,25 @@ def test_what_others_publish_is_marked_as_published(scores: dict[str, Any]) -> N
     assert "as published, not measured here" in text
     assert [one["published"][0]["bleu"] for one in scores["sets"]] == [52.2, 33.2, 50.5]
     assert "| FLORES-200 devtest | 12 |" in text
+
+
+def test_lines_as_typed_and_pronouns_are_counted(scores: dict[str, Any]) -> None:
+    typed, pronouns = scores["typed"], scores["pronouns"]
+    assert typed["lines"] == 300
+    assert 30 < typed["right"] < 150  # the model of the built-in language knows few of these words
+    assert pronouns["asked"] > 100
+    assert pronouns["right"] >= 0.98 * pronouns["asked"]
+    text = "\n".join(table(scores))
+    assert (
+        f"Of 300 lines as people type them (single words, capitals, dates, addresses, greetings), {typed['right']} "
+        in text
+    )
+    assert f"right in {pronouns['right']} of {pronouns['asked']} sentences" in text
+
+
+def test_a_share_has_its_interval() -> None:
+    assert share(252, 300) == "84.0 ± 4.1 %"
+    assert share(7, 7) == "100.0 ± 0.0 %"
 
 
 def test_a_sentence_that_is_scored_does_not_teach_the_dictionary(data: Path) -> None:

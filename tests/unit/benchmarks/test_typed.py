@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 
 import pytest
@@ -65,3 +66,11 @@ def test_models_that_ship(name: str) -> None:
     assert result.repeating == 0
     assert result.share_right >= RIGHT_AT_LEAST[name]
     assert all(0.0 <= answer.doubt <= 1.0 for answer in answers)
+    card = re.search(
+        r"Of (\d+) lines as people type them .*?, (\d+) become", (locate(name) / "README.md").read_text("utf-8")
+    )
+    if card is not None:  # a few lines are let go, at which two answers are nearly equally likely
+        assert int(card[1]) == len(lines)
+        assert int(card[2]) == pytest.approx(result.right.total(), abs=4)
+    else:
+        assert name == "grammar"
