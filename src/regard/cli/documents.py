@@ -24,7 +24,8 @@ class DocumentOptions(NamedTuple):
     """How documents are translated, beside what is translated."""
 
     device: str
-    dtype: str
+    numbers: str  # in which the engine computes
+    engine: str
     batch: int | None
     glossary: Path | None
     review: Path | None
@@ -58,7 +59,12 @@ def translate_documents(
         )
     if how.review is not None and len(files) > 1:
         raise InputError("a review is of one file", found=f"{len(files)} files", do="translate them one by one")
-    from regard.cli.loading import load_as
+    if how.review is not None and how.engine != "torch":
+        raise InputError(
+            f"the engine {how.engine} shows no attention, of which a review is made",
+            found=f"--review {how.review}", do="--engine torch, or leave --review out",
+        )  # fmt: skip
+    from regard.cli.loading import load_for
     from regard.cli.waiting import ProgressBar
     from regard.interop.folders import languages_of, locate
     from regard.tasks import Translator
@@ -70,9 +76,8 @@ def translate_documents(
     outputs = output_paths(files, out)
     glossary = None if how.glossary is None else Glossary.read(how.glossary)
     languages = languages_of(locate(model))
-    task = load_as(Translator, model, how.device)
+    task = load_for(model, how.device, how.engine, how.numbers)
     task.batch = how.batch
-    task.compute_in(how.dtype)
     pipeline = TranslationPipeline(task, glossary)
     for file, output in zip(files, outputs, strict=True):
         request = DocumentRequest(file, output, languages, how.anew)
@@ -80,6 +85,7 @@ def translate_documents(
             report = translate_document(request, pipeline, lambda progress: bar(*progress), **search)
         tell(output, report)
         if how.review is not None:
+            assert isinstance(task, Translator)  # the engine that shows attention
             write_review(how.review, file, report, languages, links_of(task, model, report))
 
 

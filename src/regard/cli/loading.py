@@ -11,6 +11,7 @@ from regard.errors import InputError
 from regard.interop.folders import where
 from regard.tasks import Classifier, Generator, Translator, load
 from regard.tasks.model_folder import Task
+from regard.tasks.translator import BaseTranslator
 
 T = TypeVar("T", Translator, Generator, Classifier)
 VERBS = {Translator: "translate", Generator: "generate", Classifier: "classify"}
@@ -37,3 +38,13 @@ def folder_of(name: str) -> Path:
     if place.note:
         typer.echo(f"note: {place.note}", err=True)
     return place.folder
+
+
+def load_for(name: str, device: str, engine: str, numbers: str) -> BaseTranslator:
+    """The translator of that name, in the engine and the numbers that were asked for."""
+    if engine == "torch":
+        task = load_as(Translator, name, device)
+        task.compute_in(numbers)
+        return task
+    translator: BaseTranslator = load(folder_of(name), device, engine, quantization=numbers)
+    return translator

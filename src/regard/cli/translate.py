@@ -118,7 +118,7 @@ def translate(
 
         if are_documents(files or [], review):
             lines_only = json or alignments or bare or (workers, cluster, chunk) != (None, None, None)
-            for_documents = DocumentOptions(device, dtype, batch, glossary, review, anew, lines_only)
+            for_documents = DocumentOptions(device, numbers, engine, batch, glossary, review, anew, lines_only)
             translate_documents(model, files or [], out, options, for_documents)
             return
         output = "json" if json else "alignments" if alignments else "text"
@@ -129,6 +129,8 @@ def translate(
         raise InputError(
             "workers and chunks are for files", found="standard input", do="regard translate MODEL FILE --out FILE"
         )
+    from regard.cli.loading import load_for
+
     task = load_for(model, device, engine, numbers)
     task.batch = batch
     if alignments:
@@ -157,22 +159,6 @@ def check_engine(engine: str, quantization: str | None, dtype: str, alignments: 
             do="--engine torch" if alignments else "--quantization int8",
         )
     return dtype if engine == "torch" else quantization or "default"
-
-
-def load_for(model: str, device: str, engine: str, dtype: str) -> BaseTranslator:
-    """The model, in the engine and the numbers that were asked for."""
-    if engine == "torch":
-        from regard.cli.loading import load_as
-        from regard.tasks import Translator
-
-        task = load_as(Translator, model, device)
-        task.compute_in(dtype)
-        return task
-    from regard.cli.loading import folder_of
-    from regard.tasks.load_engine import load
-
-    translator: BaseTranslator = load(folder_of(model), device, engine, quantization=dtype)
-    return translator
 
 
 class LineSearch:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from regard.cli import app
+from regard.cli import app, loading
 from regard.tasks import load_engine
 from regard.training.evaluate.sets import read_data
 from tests.export_cases import folder_of
@@ -39,6 +39,25 @@ def test_eight_bits_and_json() -> None:
     result = json.loads(run("translate", "grammar", *options, text="The cat sleeps.\n").stdout)
     assert result["translation"] == "Le chat dort."
     assert len(result["nbest"]) == 2
+
+
+def test_documents_go_through_it_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "in.md").write_text("# The cat sleeps.\n")
+    loaded = []
+
+    def load(folder: Path, device: str, engine: str, *, quantization: str) -> object:
+        loaded.append((engine, quantization))
+        return load_engine.load(folder, device, engine, quantization=quantization)
+
+    monkeypatch.setattr(loading, "load", load)
+    options = ("--out", str(tmp_path / "out.md"), "--engine", "ctranslate2", "--quantization", "int8")
+    result = run("translate", "grammar", str(tmp_path / "in.md"), *options)
+    assert result.exit_code == 0, result.stderr
+    assert (tmp_path / "out.md").read_text().startswith("# Le chat dort.\n")
+    assert loaded == [("ctranslate2", "int8")]
+    result = run("translate", "grammar", str(tmp_path / "in.md"), *options, "--review", str(tmp_path / "page.html"))
+    assert result.exit_code == 2
+    assert "shows no attention, of which a review is made" in result.stderr
 
 
 def test_files_go_through_it_too(tmp_path: Path) -> None:
