@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from regard.cli.verb import STANDARD, show, write
-from regard.errors import InputError, RegardError
+from regard.errors import FileError, InputError, RegardError
 
 if TYPE_CHECKING:
     from regard.claims import Result
 
 
 def claim(
-    name: str | None = typer.Argument(None, metavar="[NAME]", help="Which claim; without one they are listed."),
+    name: str | None = typer.Argument(None, metavar="NAME", help="Which claim; without one they are listed."),
     every: bool = typer.Option(False, "--all", help="Try all of them, one after the other."),
     full: bool = typer.Option(False, help="The long form: more seeds, larger models, real text; wants a GPU."),
     data: Path | None = typer.Option(None, metavar="DIR", help="Where real text lies, for --full."),
@@ -32,6 +32,7 @@ def claim(
     """
     values = {"--full": full, "--data": data, "--seeds": seeds, "--html": html, "--svg": svg}
     check_request(name, every, [option for option, value in values.items() if value])
+    check_outputs(html, svg, json)
     if name is None and not every:
         listed(json)
         return
@@ -41,6 +42,7 @@ def claim(
     if full and options["device"] == "cpu":
         warn_of_hours(name)
     if every:
+        check_all_folders(full, data)
         try_all(options, html, json)
         return
     assert name is not None
@@ -64,6 +66,39 @@ def check_request(name: str | None, every: bool, given: list[str]) -> None:
         raise InputError("--svg draws one claim", found="--all --svg", do="give a name, or --html for all plots")
     if "--data" in given and "--full" not in given:
         raise InputError("only the full form reads real text", found="--data without --full", do="add --full")
+
+
+def check_outputs(html: str | None, svg: str | None, json: bool) -> None:
+    """That results have where to go: asked before minutes or hours are spent on them."""
+    printed = [option for option, file in (("--html", html), ("--svg", svg)) if file == STANDARD]
+    printed += ["--json"] if json else []
+    if len(printed) > 1:
+        raise InputError(
+            "only one form at a time can go to standard output", found=", ".join(printed),
+            do="name a file for the others: --html page.html",
+        )  # fmt: skip
+    for file in (html, svg):
+        if file not in (None, STANDARD):
+            check_place(Path(str(file)))
+
+
+def check_place(path: Path) -> None:
+    """That a file can be written there, as far as one can know beforehand; its folders are made with it."""
+    import os
+
+    above = next(folder for folder in (path, *path.absolute().parents) if folder.exists())
+    right = above.is_file() if above == path else above.is_dir()
+    if not right or not os.access(above, os.W_OK):
+        raise FileError(f"cannot write {path}", found=f"{above} cannot be written to", do="choose another place")
+
+
+def check_all_folders(full: bool, data: Path | None) -> None:
+    """Of all full forms, that the text which any of them reads is there."""
+    from regard.claims.claim_names import NAMES, claim_named
+    from regard.claims.setting import check_folders
+
+    if full:
+        check_folders(data, sorted({folder for name in NAMES for folder in claim_named(name).data}))
 
 
 def warn_of_hours(name: str | None) -> None:

@@ -109,6 +109,26 @@ def test_what_cannot_be_is_refused_in_words() -> None:
     assert refused("--all", "--seeds", "1,1").count("seeds must differ") == 1
 
 
+def test_a_result_that_could_not_be_kept_is_not_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("regard.claims.ClaimRun.run", Mock(side_effect=AssertionError("measured for nothing")))
+    (tmp_path / "file").touch()
+    (tmp_path / "folder.svg").mkdir()
+    assert "cannot write" in refused("softmax", "--html", str(tmp_path / "file" / "page.html"))
+    assert "cannot write" in refused("softmax", "--svg", str(tmp_path / "folder.svg"))
+    assert "cannot write" in refused("--all", "--html", str(tmp_path / "file" / "page.html"))
+    assert "only one form" in refused("softmax", "--json", "--svg")
+    assert "only one form" in refused("softmax", "--html", "-", "--svg", "-")
+    assert not (tmp_path / "page.html").exists()
+
+
+def test_all_full_forms_ask_for_all_their_text_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("regard.claims.ClaimRun.run", Mock(side_effect=AssertionError("measured for nothing")))
+    said = refused("--all", "--full")
+    assert "no --data" in said
+    assert all(folder in said for folder in ("multi30k/", "sst2/", "tatoeba-en-fr/", "wikitext-2/"))
+    assert "there is no multi30k" in refused("--all", "--full", "--data", str(tmp_path))
+
+
 def test_a_full_form_that_trains_says_that_it_wants_a_gpu() -> None:
     assert "wants a GPU" in refused("better", "--full")
     assert "wants a GPU" not in refused("head-roles", "--full")
