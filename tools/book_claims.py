@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from regard.claims import NAMES, Claim, claim
-from regard.claims.draw.words import cell_words, number_words
+from regard.claims.claim_names import ANY_MACHINE
+from regard.claims.draw.words import cell_words, number_words, undecided_words
 from tools.book_pictures import figure
 from tools.book_results import FORMS, RESULTS, estimate_of, experiment, stored
 
 HEADINGS = {"quick": "The quick form", "full": "The full form"}
-NOT_RUN = "not run yet"
+NOT_RUN = "not measured yet"
+UNDECIDED = "undecided"
 
 
 def claim_pages(results: Path = RESULTS) -> dict[str, str]:
@@ -42,19 +44,37 @@ a rule that was written before the result and turns its numbers into a verdict. 
 
 
 def verdict_table(results: Path = RESULTS, folder: str = "claims/") -> str:
-    """All claims with the verdicts of both forms."""
+    """All claims with the verdicts of both forms, and what is not known yet."""
     lines = ["{.verdicts}", "| claim | what is said | quick | full |", "| --- | --- | --- | --- |"]
     for name in NAMES:
         verdicts = " | ".join(verdict_words(stored(name, form, results)) for form in FORMS)
         lines.append(f"| [{name}]({folder}{name}.md) | {prose(statement_of(name, results))} | {verdicts} |")
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, "", *table_notes(results)]) + "\n"
+
+
+def table_notes(results: Path) -> Iterator[str]:
+    """What the words in the table mean, and how many full forms there are."""
+    every = [(form, stored(name, form, results)) for form in FORMS for name in NAMES]
+    if any(facts and facts["undecided"] for _, facts in every):
+        yield (
+            f"*{UNDECIDED.capitalize()}*: neither surely so nor surely not; the intervals are so wide that more runs "
+            "may still decide it.\n"
+        )
+    measured = sum(facts is not None for form, facts in every if form == "full")
+    if measured < len(NAMES):
+        yield (
+            f"The full form (more seeds, larger models, real text) has been measured for {measured} of {len(NAMES)} "
+            f"claims. For the others, which want a GPU, it is *{NOT_RUN}*: the verdict of the quick form is all that "
+            "is known of them."
+        )
 
 
 def verdict_words(facts: dict[str, Any] | None) -> str:
     """With a class, so that the style gives each its colour."""
     if facts is None:
         return f"[{NOT_RUN}]{{.not-run}}"
-    return f"[{facts['verdict']}]{{.verdict .{facts['verdict'].replace(' ', '-')}}}"
+    words = f"[{facts['verdict']}]{{.verdict .{facts['verdict'].replace(' ', '-')}}}"
+    return f"{words} [{UNDECIDED}]{{.undecided}}" if facts["undecided"] else words
 
 
 def statement_of(name: str, results: Path) -> str:
@@ -95,6 +115,8 @@ def summary(kept: dict[str, dict[str, Any] | None]) -> str:
                 f"| {form} | {verdict_words(facts)} | {len(facts['seeds'])} | {number_words(where['seconds'])} s "
                 f"| {facts['device_name']} |"
             )
+        else:
+            lines.append(f"| {form} | {verdict_words(None)} | – | – | – |")
     return "\n".join(lines)
 
 
@@ -112,8 +134,10 @@ def about(facts: dict[str, Any]) -> str:
 def form_parts(facts: dict[str, Any]) -> Iterator[str]:
     where = facts["provenance"]
     yield f"**Verdict:** {verdict_words(facts)}"
+    if facts["undecided"]:
+        yield undecided_words(facts["undecided"])
     if facts.get("experiment") not in (None, experiment(facts["name"])):
-        yield "*The file of this claim has changed since it was measured: measured again, its numbers may be others.*"
+        yield "*What this is measured with has changed since: measured again, its numbers may be others.*"
     yield figure(facts["svg"])
     for table in facts["tables"]:
         yield f"**{prose(table['title'])}**"
@@ -131,12 +155,13 @@ def form_parts(facts: dict[str, Any]) -> Iterator[str]:
 def not_run(name: str, form: str) -> str:
     """What is not known is said, with the command that would tell."""
     if form == "quick":
-        return f"It has not been run yet:\n\n```sh\nregard claim {name}\n```"
+        return f"It is {NOT_RUN}:\n\n```sh\nregard claim {name}\n```"
     one = written(name)
     data = " --data DIR" if one and one.data else ""
+    device, wants = ("", "") if name in ANY_MACHINE else (" --device cuda", "; it wants a GPU")
     return (
-        "The full form (a GPU, more seeds, larger models) has not been run yet. This command runs it:\n\n"
-        f"```sh\nregard claim {name} --full{data} --device cuda\n```"
+        f"The full form (more seeds, larger models) is {NOT_RUN}{wants}. This command measures it:\n\n"
+        f"```sh\nregard claim {name} --full{data}{device}\n```"
     )
 
 

@@ -10,6 +10,7 @@ import json
 import math
 import os
 import platform
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -18,11 +19,12 @@ from pathlib import Path
 from typing import Any
 
 import regard
-from regard.claims import NAMES, Estimate, tried
+from regard.claims import NAMES, Estimate
 from regard.errors import UnknownNameError
 
 RESULTS = Path(__file__).resolve().parent.parent / "docs" / "claims" / "results"
 FORMS = ("quick", "full")
+IMPORTED = re.compile(r"^from regard\.claims\.((?:lab|tried)\.\w+) import", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -84,9 +86,22 @@ def measure_one(name: str, options: MeasureOptions) -> float:
 
 
 def experiment(name: str) -> str:
-    """Which text of the claim's own file was run: a result whose file has changed since is told from others by it."""
-    file = Path(tried.__path__[0]) / f"{name.replace('-', '_')}.py"
-    return sha256(file.read_bytes()).hexdigest()[:16]
+    """Which text of the claim and of what it is made of was run: a result is told by it if that has changed since."""
+    texts = (path.read_bytes() for path in sources(name))
+    return sha256(b"".join(texts)).hexdigest()[:16]
+
+
+def sources(name: str) -> list[Path]:
+    """The claim's own file, those that it imports of `tried` and `lab`, those that these import, and the intervals."""
+    room = Path(regard.claims.__path__[0])
+    waiting, known = [room / "tried" / f"{name.replace('-', '_')}.py"], {room / "estimates.py"}
+    while waiting:
+        path = waiting.pop()
+        if path not in known:
+            known.add(path)
+            modules = IMPORTED.findall(path.read_text(encoding="utf-8"))
+            waiting += [room.joinpath(*module.split(".")).with_suffix(".py") for module in modules]
+    return sorted(known)
 
 
 def device_name(device: str) -> str:

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from regard.claims import NAMES, claim
-from regard.claims.claim_names import claim_named
+from regard.claims.claim_names import ANY_MACHINE, claim_named
 from regard.errors import UnknownNameError
 from tools.book_claims import cell, claim_page, claim_pages, prose, verdict_table
-from tools.book_results import FORMS, RESULTS, MeasureOptions, estimate_of, measure, stored
+from tools.book_results import FORMS, RESULTS, MeasureOptions, estimate_of, experiment, measure, sources, stored
 
 KEPT = [(name, form) for form in FORMS for name in NAMES if (RESULTS / form / f"{name}.json").is_file()]
 
@@ -37,6 +37,7 @@ def test_a_verdict_is_what_the_rule_makes_of_the_numbers(name: str, form: str) -
     assert (facts["if_true"], facts["if_false"], facts["control"]) == (one.if_true, one.if_false, one.control), again
     numbers = {key: estimate_of(value) for key, value in facts["measured"].items()}
     assert one.rule.verdict(numbers) == facts["verdict"]
+    assert list(one.rule.undecided(numbers)) == facts["undecided"]
     assert facts["provenance"]["full"] == (form == "full")
     assert facts["command"].startswith(f"regard claim {name}")
 
@@ -56,12 +57,33 @@ def test_a_page_has_the_numbers_of_its_result(name: str, form: str) -> None:
 
 
 def test_the_front_table_has_the_verdicts_of_the_results() -> None:
-    rows = [line.split(" | ") for line in verdict_table().splitlines()[3:]]
+    rows = [line.split(" | ") for line in verdict_table().splitlines()[3:] if line.startswith("| [")]
     assert [row[0].removeprefix("| [").partition("]")[0] for row in rows] == list(NAMES)
     for name, row in zip(NAMES, rows, strict=True):
         for form, shown in zip(FORMS, row[2:], strict=True):
             facts = stored(name, form)
-            assert shown.startswith(f"[{facts['verdict']}]" if facts else "[not run yet]")
+            assert shown.startswith(f"[{facts['verdict']}]" if facts else "[not measured yet]")
+            assert ("[undecided]" in shown) == bool(facts and facts["undecided"])
+
+
+def test_the_front_page_says_how_much_of_the_full_forms_is_known() -> None:
+    known = [name for name, form in KEPT if form == "full"]
+    assert set(ANY_MACHINE) <= set(known), "what any machine can try in full has been"
+    said = f"has been measured for {len(known)} of {len(NAMES)} claims" in verdict_table()
+    assert said == (len(known) < len(NAMES))
+    for name in NAMES:
+        assert ("The full form (more seeds, larger models) is not measured yet" in claim_page(name)) == (
+            name not in known
+        )
+
+
+def test_a_result_is_told_by_all_that_it_was_measured_with(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [path.name for path in sources("heads")]
+    assert {"heads.py", "variants.py", "fit.py", "pair_task.py", "estimates.py"} <= set(names)
+    assert "it.py" not in names
+    before, read = experiment("heads"), Path.read_bytes
+    monkeypatch.setattr(Path, "read_bytes", lambda path: read(path) + b"# " * (path.name == "fit.py"))
+    assert experiment("heads") != before
 
 
 def test_measuring_keeps_the_result_with_its_command_and_date(tmp_path: Path) -> None:
@@ -77,7 +99,7 @@ def test_measuring_keeps_the_result_with_its_command_and_date(tmp_path: Path) ->
     assert "has changed since" not in claim_page("softmax", tmp_path)
     path = tmp_path / "quick" / "softmax.json"
     path.write_text(path.read_text(encoding="utf-8").replace(facts["experiment"], "another"), encoding="utf-8")
-    assert "has changed since it was measured" in claim_page("softmax", tmp_path)
+    assert "has changed since: measured again" in claim_page("softmax", tmp_path)
 
 
 def test_a_claim_that_breaks_is_named_and_keeps_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,18 +121,23 @@ def test_a_command_names_no_place() -> None:
 
 def test_what_was_not_run_is_said_with_the_command(tmp_path: Path) -> None:
     page = claim_page("softmax", tmp_path)
-    assert "## The quick form\n\nIt has not been run yet:\n\n```sh\nregard claim softmax\n```" in page
-    assert "has not been run yet. This command runs it:\n\n```sh\nregard claim softmax --full --device cuda" in page
+    assert "## The quick form\n\nIt is not measured yet:\n\n```sh\nregard claim softmax\n```" in page
+    assert "is not measured yet. This command measures it:\n\n```sh\nregard claim softmax --full\n```" in page
+    better = claim_page("better", tmp_path)
+    assert "is not measured yet; it wants a GPU. This command" in better
+    assert "regard claim better --full --data DIR --device cuda\n" in better
     assert "[holds]" not in page
-    assert verdict_table(tmp_path).count("[not run yet]{.not-run}") == 2 * len(NAMES)
+    assert verdict_table(tmp_path).count("[not measured yet]{.not-run}") == 2 * len(NAMES)
 
 
 def test_an_invented_result_is_shown_as_it_is(tmp_path: Path) -> None:
     """Whatever the verdict: both forms beside each other, open intervals, signs that Markdown would take."""
     (tmp_path / "full").mkdir()
     facts = {
-        "name": "softmax", "statement": "a *b*", "verdict": "does not hold", "rule": "x < 1", "seeds": [0, 1],
-        "measured": {}, "if_true": "t", "if_false": "f", "control": "c", "remarks": ['"so"'], "command": "regard x",
+        "name": "softmax", "statement": "a *b*", "verdict": "does not hold", "undecided": [],
+        "rule": "x < 1", "seeds": [0, 1], "measured": {}, "if_true": "t", "if_false": "f", "control": "c",
+        "remarks": ['"so"'],
+        "command": "regard x",
         "tables": [{"title": "T", "columns": ["a|b", "n"],
                     "rows": [["x_y", {"value": 2.0, "low": None, "high": None}], ["z", None]]}],
         "date": "2026-01-01", "device_name": "a GPU",
@@ -125,4 +152,4 @@ def test_an_invented_result_is_shown_as_it_is(tmp_path: Path) -> None:
         "Rule, written before the result\n: x \\< 1", "- “so”", "<svg></svg>", "on a GPU; seeds 0, 1; 3 s.",
     ):  # fmt: skip
         assert words in page, words
-    assert "It has not been run yet" in page.partition("## The full form")[0]
+    assert "It is not measured yet" in page.partition("## The full form")[0]

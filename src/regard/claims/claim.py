@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from regard.claims.estimates import Estimate
+from regard.claims.estimates import Estimate, Loosely
 from regard.claims.measurement import Measurement
 from regard.claims.setting import Setting
 
@@ -36,6 +36,17 @@ class VerdictRule:
         holds, fails = self.holds(numbers), self.fails(numbers)
         assert not (holds and fails), "a rule that says yes and no"
         return "holds" if holds else "does not hold" if fails else "holds in part"
+
+    def undecided(self, numbers: Numbers) -> tuple[Verdict, ...]:
+        """Of what holds in part, the verdicts that more runs may still give: the intervals reach over its bounds.
+
+        None where it is surely so in one part and surely not in another.
+        """
+        if self.verdict(numbers) != "holds in part":
+            return ()
+        loose = {name: Loosely(one.value, one.low, one.high) for name, one in numbers.items()}
+        possible: tuple[Verdict, ...] = ("holds",) if self.holds(loose) else ()
+        return (*possible, "does not hold") if self.fails(loose) else possible
 
 
 @dataclass(frozen=True)

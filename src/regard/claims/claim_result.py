@@ -61,6 +61,7 @@ class Result:
             "name": claim.name,
             "statement": claim.statement,
             "verdict": self.verdict,
+            "undecided": list(claim.rule.undecided(measurement.numbers)),
             "measured": {name: numbers_of(one) for name, one in measurement.numbers.items()},
             "rule": claim.rule.words,
             "seeds": list(self.provenance.seeds),

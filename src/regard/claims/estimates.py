@@ -36,6 +36,16 @@ class Estimate:
         return self.high < bound
 
 
+class Loosely(Estimate):
+    """The same number, asked whether any of its interval is above or below."""
+
+    def above(self, bound: float) -> bool:
+        return self.high > bound
+
+    def below(self, bound: float) -> bool:
+        return self.low < bound
+
+
 def exactly(value: float) -> Estimate:
     """A number that has no sampling error, such as what arithmetic gives."""
     return Estimate(value, value, value)

@@ -183,6 +183,46 @@ def test_a_rule_that_says_yes_and_no_is_found_out() -> None:
         rule.verdict({})
 
 
+BOTH = VerdictRule(
+    "both are positive", "both are negative",
+    lambda numbers: all(one.above(0) for one in numbers.values()),
+    lambda numbers: all(one.below(0) for one in numbers.values()),
+)  # fmt: skip
+SURELY, SURELY_NOT, OPEN = Estimate(1, 0.5, 2), Estimate(-1, -2, -0.5), Estimate(0.1, -1, 2)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "verdict", "undecided"),
+    [
+        (SURELY, SURELY, "holds", ()),
+        (SURELY_NOT, SURELY_NOT, "does not hold", ()),
+        (SURELY, SURELY_NOT, "holds in part", ()),
+        (SURELY, OPEN, "holds in part", ("holds",)),
+        (SURELY_NOT, OPEN, "holds in part", ("does not hold",)),
+        (OPEN, OPEN, "holds in part", ("holds", "does not hold")),
+        (mean_of([5.0]), SURELY, "holds in part", ("holds",)),
+        (exactly(0.0), SURELY, "holds in part", ()),
+    ],
+)
+def test_what_is_surely_so_in_part_is_told_from_what_is_not_known(
+    one: Estimate, other: Estimate, verdict: str, undecided: tuple[str, ...]
+) -> None:
+    numbers = {"one": one, "other": other}
+    assert BOTH.verdict(numbers) == verdict
+    assert BOTH.undecided(numbers) == undecided
+
+
+def test_an_undecided_verdict_is_shown_as_one() -> None:
+    def unsure(_: Setting) -> Measurement:
+        return Measurement({"one": OPEN, "other": SURELY}, (), BarPlot("P", "n", (("a", OPEN),)))
+
+    result = ClaimRun(replace(ONE, measure=unsure, rule=BOTH)).run()
+    assert result.to_dict()["undecided"] == ["holds"]
+    for shown in (str(result), Checked(result.to_html().partition("\n")[2]).text):
+        assert "Undecided: the intervals are wide, and more runs may show that it holds." in shown
+    assert "Undecided" not in str(ClaimRun(ONE).run())
+
+
 class Checked(HTMLParser):
     """Every tag that opens closes; the text is what people read."""
 

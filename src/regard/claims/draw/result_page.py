@@ -9,7 +9,7 @@ from typing import Any
 
 from regard.claims.draw.plot_svg import plot_svg
 from regard.claims.draw.result_view import seeds_words
-from regard.claims.draw.words import cell_words
+from regard.claims.draw.words import cell_words, undecided_words
 from regard.claims.measurement import Measurement, ResultTable
 
 
@@ -56,6 +56,7 @@ def result_part(facts: dict[str, Any], measurement: Measurement) -> str:
     return "".join(
         [
             f'<p class="{verdict_class(facts)}">{escape(facts["verdict"])}</p>',
+            f"<p>{undecided_words(facts['undecided'])}</p>" if facts["undecided"] else "",
             '<dl class="about">',
             *(
                 f"<dt>{name}</dt><dd>{escape(text)}</dd>"

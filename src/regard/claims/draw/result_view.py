@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from regard.claims.draw.plot_terminal import plot_view
-from regard.claims.draw.words import cell_words, number_words
+from regard.claims.draw.words import cell_words, number_words, undecided_words
 from regard.claims.measurement import Measurement, ResultTable
 
 STYLES = {"holds": "bold green", "holds in part": "bold yellow", "does not hold": "bold red"}
@@ -31,6 +31,8 @@ def result_view(facts: dict[str, Any], measurement: Measurement) -> RenderableTy
     parts += [labelled("Note", remark) for remark in facts["remarks"]]
     parts += [labelled("Rule", facts["rule"]), labelled("Seeds", seeds_words(facts))]
     parts.append(Text.assemble(("Verdict: ", "bold"), (facts["verdict"], STYLES[facts["verdict"]])))
+    if facts["undecided"]:
+        parts.append(Text(undecided_words(facts["undecided"])))
     return Group(*parts)
 
 

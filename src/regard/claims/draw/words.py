@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from regard.claims.estimates import Estimate
 from regard.drawing.figures import figure
@@ -33,3 +34,8 @@ def cell_words(cell: str | float | int | Estimate) -> str:
     if isinstance(cell, Estimate):
         return estimate_words(cell)
     return cell if isinstance(cell, str) else number_words(float(cell))
+
+
+def undecided_words(possible: Sequence[str]) -> str:
+    """Below "holds in part", where that is not the last word."""
+    return f"Undecided: the intervals are wide, and more runs may show that it {' or '.join(possible)}."
