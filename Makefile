@@ -36,8 +36,8 @@ $(PAGE): $(STUDIO) hatch_build.py | $(READY)
 demo: $(READY) $(PAGE)
 	@$(BIN)/python -m tools.demo
 
-# First what the book takes from results, then the site; a warning is an error.
-docs: $(READY)
+# First what the book takes from results, then the site, where a warning is an error. Its pictures need the page's script.
+docs: $(READY) $(PAGE)
 	@$(BIN)/python -m tools.book
 	@$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet --jobs auto build/book build/docs
 	@echo "the book is built: build/docs/index.html"

@@ -15,8 +15,8 @@ from tools.walk import imported, topological, walks
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src" / "regard"
 ORDER = (
-    "cli", "server", "training", "lens", "worked", "tasks", "widget", "drawing", "decoding", "interop", "models",
-    "text", "attention", "errors", "version",
+    "cli", "server", "claims", "training", "lens", "worked", "tasks", "widget", "drawing", "decoding", "interop",
+    "documents", "models", "text", "attention", "errors", "version",
 )  # fmt: skip
 AMONG = ("attention/kernels",)  # folders between the files of their room: some import them, others they import
 HEAD = """# Architecture
@@ -30,8 +30,8 @@ known.
 
 Upper rooms may import lower ones, never the reverse:
 
-    cli > server > training > lens > worked | tasks | widget > drawing | decoding | interop | documents > models > text
-      | attention > errors | version
+    cli > server | claims > training > lens > worked | tasks | widget > drawing | decoding | interop | documents
+      > models > text | attention > errors | version
 """
 WALKS = """
 ## Three walks

@@ -27,6 +27,13 @@ def test_architecture_is_current() -> None:
     assert (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8") == architecture(), "run `make architecture`"
 
 
+def test_every_room_is_on_the_map() -> None:
+    rooms = {file.parent.name for file in (ROOT / "src" / "regard").glob("*/__init__.py")} - {"recipes"}
+    assert {"attention", "claims", "documents"} <= rooms
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    assert not [room for room in rooms if f"| [`{room}`](#{room}) |" not in text]
+
+
 def test_the_length_of_steps_is_as_the_readme_says() -> None:
     link = re.search(r"\[`attention/steps.py`\]\((\S+)\), (\d+) lines", README)
     assert link is not None
