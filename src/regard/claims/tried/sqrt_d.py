@@ -21,7 +21,7 @@ from regard.claims.setting import Setting
 
 STARTS = (16, 64, 256, 1_024)  # numbers a word before any step, in both forms
 DIMS, FULL_DIMS = (16, 64, 256), (16, 64, 256, 1_024)  # and trained
-QUICK, FULL = (200, 32, 3e-3), (1_000, 128, 7e-4)  # steps, sentences a step, highest rate
+QUICK, FULL = (200, 32, 3e-3), (1_000, 128, 2e-3)  # steps, sentences a step, highest rate with 64 numbers a word
 PAIRS, TESTS = 10_000, 300  # of the quick form
 EARLY = 20  # steps whose gradients count: they decide what is learned at all
 SAMPLE = 16  # sentences that gradients are of before any step
@@ -65,7 +65,7 @@ def run(setting: Setting, case: tuple[Case, int]) -> Outcome:
                 gradients.append(attention_gradient(model))
 
         steps, batch, rate = setting.quick_or_full(QUICK, FULL)
-        fit_pairs(model, task, Fit(steps, batch, rate, seed, setting.device, watch=watch))
+        fit_pairs(model, task, Fit(steps, batch, rate * math.sqrt(64 / dim), seed, setting.device, watch=watch))
         return Outcome(mean_of(gradients).value, entropy, loss_on(model, task.test, setting.device))
 
 
@@ -131,6 +131,7 @@ WAYS = (True, False)
 REMARKS = (
     "One head as wide as the model. Gradients are of the matrices that make queries, keys and values; entropy is in "
     "nats, and the lower it is, the fewer words a row looks at.",
+    "The learning rate falls with the root of the width, divided or not.",
 )
 
 
@@ -162,5 +163,7 @@ CLAIM = Claim(
         "On the whole built-in language, of which 150 steps learn little, three seeds lost 0.30 nats a word, and the "
         "interval was from 0.008 to 0.59: a verdict that hung on them.",
         "With 192 numbers a word as the most, five seeds had gradients 1.93 to 2.74 times as large, about the bound.",
+        "With one learning rate for all widths the widest learned worse than a narrower one, 1.74 nats against 1.16, "
+        "and of what the division gains nothing could be said: between −0.40 and 0.31 nats with five seeds.",
     ),
 )
