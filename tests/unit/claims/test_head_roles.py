@@ -17,7 +17,8 @@ from regard.claims.tried.head_roles import KEYS
 from regard.text.grammar import lecture
 from tests.claim_cases import Invented, check_rule
 
-DONE = {name: number for one in KEYS for name, number in ((one, (0.8, 0.7, 0.9)), (f"{one}_times", (6.0, 4.0, 9.0)))}
+SURE = {"": (0.8, 0.7, 0.9), "_times": (6.0, 4.0, 9.0), "_over_next": (0.6, 0.5, 0.7)}
+DONE = {f"{one}{name}": number for one in KEYS for name, number in SURE.items()}
 INVENTED: Invented = {
     "holds": DONE,
     "holds in part": {**DONE, "pronoun_grammar": (0.1, 0.0, 0.2)},
@@ -31,6 +32,12 @@ def test_the_rule_gives_every_verdict() -> None:
 
 def test_weight_that_does_not_hang_on_order_is_no_role() -> None:
     check_rule("head-roles", {**INVENTED, "does not hold": {**DONE, **{f"{one}_times": 1.0 for one in KEYS}}})
+
+
+def test_a_head_that_looks_at_any_next_word_has_no_role() -> None:
+    next_word = {f"{one}_over_next": (-0.1, -0.12, -0.08) for one in KEYS}
+    check_rule("head-roles", {**INVENTED, "does not hold": {**DONE, **next_word}})
+    check_rule("head-roles", {**INVENTED, "holds in part": {**DONE, "adjective_en_fr_over_next": (-0.1, -0.2, -0.05)}})
 
 
 def test_which_word_belongs_to_which() -> None:

@@ -8,7 +8,7 @@ from random import Random
 from typing import NamedTuple
 
 from regard.claims.claim import Claim, Numbers, VerdictRule
-from regard.claims.estimates import Estimate, mean_of, ratio
+from regard.claims.estimates import Estimate, difference, mean_of, ratio
 from regard.claims.lab.pair_task import multi30k
 from regard.claims.lab.word_roles import ROLES, RoleSentence, role_weights
 from regard.claims.measurement import BarPlot, Cell, Measurement, ResultTable
@@ -89,6 +89,9 @@ def measure(setting: Setting) -> Measurement:
             weight, shuffled, *others = (mean_of([getattr(one, part) for one in some]) for part in Outcome._fields[1:])
             numbers[key(role, name)] = weight
             numbers[f"{key(role, name)}_times"] = times(some)
+            numbers[f"{key(role, name)}_over_next"] = difference(
+                [one.weight for one in some], [one.following for one in some]
+            )
             (site, head), _ = Counter(one.head for one in some).most_common(1)[0]
             rows.append(
                 (f"{name}: {WORDS[role]}", f"{site} {head}", weight, shuffled, *(round(one.value, 3) for one in others))
@@ -119,11 +122,17 @@ KEYS = tuple(key(role, name) for name in MODELS for role in ROLES)
 
 
 def holds(numbers: Numbers) -> bool:
-    return all(numbers[one].above(MOSTLY) and numbers[f"{one}_times"].above(TIMES) for one in KEYS)
+    return all(
+        numbers[one].above(MOSTLY) and numbers[f"{one}_times"].above(TIMES) and numbers[f"{one}_over_next"].above(0)
+        for one in KEYS
+    )
 
 
 def fails(numbers: Numbers) -> bool:
-    return all(numbers[one].below(MOSTLY) or numbers[f"{one}_times"].below(TIMES) for one in KEYS)
+    return all(
+        numbers[one].below(MOSTLY) or numbers[f"{one}_times"].below(TIMES) or numbers[f"{one}_over_next"].below(0)
+        for one in KEYS
+    )
 
 
 CLAIM = Claim(
@@ -132,16 +141,23 @@ CLAIM = Claim(
     "the word before.",
     if_true="For each of these there is a head that gives the second word most of its weight whenever it reads the "
     "first, and far less to the same two words in a sentence whose words are shuffled.",
-    if_false="No head gives it most of its weight, or it gives as much whatever the order of the words.",
-    control="The same head and the same two words, all words of the sentence in another order; the mean of all heads.",
+    if_false="No head gives it most of its weight, or it gives as much whatever the order of the words, or to whatever "
+    "word comes next.",
+    control="The same head and the same two words, all words of the sentence in another order; what it gives to any "
+    "next word; the mean of all heads.",
     measure=measure,
     rule=VerdictRule(
         f"in both models and for each role the best head's weight is surely above {MOSTLY:g} in sentences by which it "
-        f"was not chosen, and surely more than {TIMES:g} times that in shuffled ones",
-        "for no role in either model is it surely so: each time the weight is surely below that or the ratio is",
+        f"was not chosen, surely more than {TIMES:g} times that in shuffled ones, and surely more than it gives to any "
+        "next word",
+        "for every role in both models one of the three is surely not so",
         holds,
         fails,
     ),
     seeds=5,
     data=("multi30k",),
+    tried=(
+        "A rule that did not ask what a head gives to any next word took one of en-fr that looks one word on from "
+        "anywhere (0.83 of its weight) for one that looks from adjectives to nouns (0.74).",
+    ),
 )
