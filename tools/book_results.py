@@ -44,7 +44,7 @@ class MeasureOptions:
         """What gives the same result, without this machine's names of places."""
         words = ["regard claim", name]
         words += ["--full"] if self.full else []
-        words += ["--data DIR"] if self.data else []
+        words += ["--data DIR"] if self.data and regard.claim(name).claim.data else []
         words += [f"--device {self.device}"] if self.device != "cpu" else []
         return " ".join(words)
 

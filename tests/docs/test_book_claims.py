@@ -116,6 +116,7 @@ def test_a_claim_that_breaks_is_named_and_keeps_nothing(tmp_path: Path, monkeypa
 def test_a_command_names_no_place() -> None:
     full = MeasureOptions(True, Path("/somewhere"), "cuda:0")
     assert full.command("better") == "regard claim better --full --data DIR --device cuda:0"
+    assert full.command("softmax") == "regard claim softmax --full --device cuda:0"
     assert full.form == "full"
 
 
