@@ -12,7 +12,6 @@ from regard.training.report.events import Listener, Note, Preparing
 
 PAIRS = 320_000  # that links are learned from and made for, at most: a few minutes of a core, and 2 GB
 EDGES = ".,;:!?\"'()[]«»…“”’"  # what may stand around a word without being part of it
-SIDES = ("source", "target")
 
 LinksByRow = Mapping[tuple[int, int], list[Link]]  # by source and number of the row
 
