@@ -178,13 +178,13 @@ def is_kept(element: XmlElement, codes: frozenset[str]) -> bool:
     return element.name in codes or wish in ("no", "protected")
 
 
-def paired_tokens(kept: list[XmlElement]) -> dict[int, str]:
+def paired_tokens(codes: list[XmlElement]) -> dict[int, str]:
     """Codes that open something and those that close it, by where they begin: as tags, since that is what they are."""
-    elements = [one for one in kept if one.name in (*OPENING, *CLOSING)]
-    opened = {partner_of(one): number for number, one in enumerate(elements) if one.name in OPENING}
+    elements = [one for one in codes if one.name in (*OPENING, *CLOSING)]
+    openings = {partner_of(one): number for number, one in enumerate(elements) if one.name in OPENING}
     tokens: dict[int, str] = {}
     for one in elements:
-        number = opened.pop(partner_of(one), None) if one.name in CLOSING else None
+        number = openings.pop(partner_of(one), None) if one.name in CLOSING else None
         if number is not None and elements[number].start < one.start:
             name = f"{elements[number].name}{number + 1}"
             tokens |= {elements[number].start: f"<{name}>", one.start: f"</{name}>"}
