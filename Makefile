@@ -8,7 +8,7 @@ STUDIO := $(shell find studio -name node_modules -prune -o -type f -not -path 's
 .PHONY: help setup studio demo docs test test-portable check format architecture clean
 
 help:
-	@echo "make demo          train a small translator (six to ten minutes) and show what it says"
+	@echo "make demo          train a small translator (five to ten minutes) and show what it says"
 	@echo "make docs          build the book, a site that needs no network"
 	@echo "make test          all tests"
 	@echo "make studio        build the page that regard studio shows"

@@ -10,7 +10,7 @@ from regard.training.data.row_sample import sample_pairs
 from regard.training.recipe.source_rows import SourceRows
 from regard.training.report.events import Listener, Note, Preparing
 
-PAIRS = 320_000  # that links are learned from and made for, at most: a few minutes of a core, and 2 GB
+PAIRS = 320_000  # that links are learned from and made for, at most: under a minute of a core for short ones, and 2 GB
 EDGES = ".,;:!?\"'()[]«»…“”’"  # what may stand around a word without being part of it
 
 LinksByRow = Mapping[tuple[int, int], list[Link]]  # by source and number of the row
